@@ -1,0 +1,216 @@
+"""Units: what one decision runs. A unit starts at an entry and goes on to the results or to the next entry.
+
+Query level has one unit per leaf of a query; operator level one per operator. A shared operator makes a unit
+with the segments that its sharing strategy runs along with it, and a unit for each of the others.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from headgate.errors import InputError
+from headgate.model.network import Network, Port
+from headgate.model.operator import FREE, Cost, Kind
+from headgate.model.parameters import Segment, Stage, rates, segment, stage
+from headgate.model.sharing import STRATEGIES, Branch, pdt, pdt_opt, value
+
+Level = Literal["query", "operator"]
+Weight = Callable[[Segment], float]
+
+
+class Entry(NamedTuple):
+    """The input of an operator at which a unit's queue stands."""
+
+    operator: str
+    port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The segments and the cost that a priority is computed from."""
+
+    segments: tuple[Segment, ...]
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What one decision runs: an entry with a queue, and the operators that follow without a queue between.
+
+    `segments` are the queries that the unit carries to their results, `cost` the expected time of a train of n,
+    `a + b·n`. A policy values the unit by `basis`, which is what it runs unless a sharing strategy says other.
+    """
+
+    id: int
+    entry: Entry
+    members: tuple[str, ...]
+    segments: tuple[Segment, ...]
+    cost: Cost
+    basis: Basis
+    leaf: bool = True
+    cls: str = "default"
+
+    @property
+    def name(self) -> str:
+        """The queries of the unit where it carries any, else its operator."""
+        queries = [s.query for s in self.segments]
+        if not queries:
+            return self.entry.operator
+        return queries[0] if len(queries) == 1 else f"{queries[0]}+{len(queries) - 1}"
+
+    def measured(self, cost: Cost, segments: tuple[Segment, ...]) -> "Unit":
+        """The same unit with what a monitor has measured in place of what was declared."""
+        return replace(self, cost=cost, segments=segments, basis=Basis(segments, cost))
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """How shared operators are valued and run.
+
+    `strategy` gives the priority of the shared operator. `together` says what runs with it in one go: the
+    segments of the priority-defining tree (`pdt`), nothing (`operator`) or the whole group (`group`).
+    """
+
+    strategy: str = "pdt"
+    together: Literal["pdt", "operator", "group"] = "pdt"
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise InputError(
+                "the sharing strategy is a known one", f"'{self.strategy}'", f"Choose {', '.join(STRATEGIES)}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Bundle:
+    """The fused part from one port on: what it runs, what it is worth, what it costs per tuple and per train."""
+
+    members: tuple[str, ...]
+    segments: tuple[Segment, ...]
+    cost: Cost
+
+    def seen_from(self, stage: Stage) -> tuple[tuple[Segment, ...], Cost]:
+        """Its segments and cost as they look from the operator that feeds it."""
+        return tuple(s.after(stage) for s in self.segments), Cost(self.cost.a, stage.s * self.cost.b)
+
+
+def plan(
+    network: Network,
+    streams: Mapping[str, float],
+    weight: Weight,
+    level: Level = "query",
+    sharing: Sharing | None = None,
+) -> tuple[Unit, ...]:
+    """The units of a network, leaves first in the order of the queries.
+
+    `streams` are the mean rates, which the expected matches of window joins depend on; `weight` is the policy's
+    benefit of a segment, which decides the priority-defining trees.
+    """
+    planner = _Planner(network, rates(network, streams), weight, level, sharing or Sharing())
+    return planner.units()
+
+
+class _Planner:
+    def __init__(
+        self, network: Network, out: Mapping[str, float], weight: Weight, level: Level, sharing: Sharing
+    ) -> None:
+        self.network, self.out, self.weight, self.level, self.sharing = network, out, weight, level, sharing
+        self.bundles: dict[Port, _Bundle] = {}
+        self.bases: dict[Port, Basis] = {}
+        self.cuts: set[Port] = set()
+
+    def units(self) -> tuple[Unit, ...]:
+        for name in reversed(self.network.order):
+            op = self.network.by_name[name]
+            for port in range(max(1, len(op.inputs))):
+                if self.network.readers[name]:
+                    self._fuse((name, port))
+        leaves = self._leaves()
+        entries = leaves + sorted(self.cuts - set(leaves), key=self._place)
+        return tuple(self._unit(i, port, leaf=i < len(leaves)) for i, port in enumerate(entries))
+
+    def _place(self, port: Port) -> tuple[int, int]:
+        return self.network.ids[port[0]], port[1]
+
+    def _leaves(self) -> list[Port]:
+        """Where tuples of the streams queue. A source that costs nothing is no work, so its readers are leaves."""
+        found: list[Port] = []
+        for name in self.network.streams:
+            if not self.network.readers[name]:
+                continue
+            free = self.network.by_name[name].cost == FREE
+            found.extend([p for p in self.network.consumers[name] if self._wanted(p)] if free else [(name, 0)])
+        return sorted(found, key=self._place)
+
+    def _wanted(self, port: Port) -> bool:
+        return bool(self.network.readers[port[0]])
+
+    def _fuse(self, port: Port) -> None:
+        """What runs in one go from this port on; what does not becomes an entry of its own."""
+        name = port[0]
+        op = self.network.by_name[name]
+        here = stage(self.network, self.out, port)
+        done = tuple(segment(self.network, self.out, q, port) for q in self.network.queries if q.output == name)
+        behind = [p for p in self.network.consumers[name] if self._wanted(p)]
+        if op.kind is Kind.SOURCE and op.cost == FREE:
+            return
+        together, basis = self._together(port, here, behind, done)
+        members: tuple[str, ...] = (name,)
+        segments, cost = done, op.cost
+        self.cuts.update(p for p in behind if p not in together)
+        for p in together:
+            seen, extra = self.bundles[p].seen_from(here)
+            members += self.bundles[p].members
+            segments += seen
+            cost += extra
+        self.bundles[port] = _Bundle(tuple(dict.fromkeys(members)), segments, cost)
+        self.bases[port] = basis or Basis(segments, cost)
+
+    def _together(
+        self, port: Port, here: Stage, behind: Sequence[Port], done: tuple[Segment, ...]
+    ) -> tuple[list[Port], Basis | None]:
+        """The ports that run with this one, best first, and the basis of its priority where that differs."""
+        if self.level == "operator":
+            # An operator that costs nothing is no work of its own: it runs with what feeds it.
+            together = [p for p in behind if self.network.by_name[p[0]].cost == FREE]
+            whole = tuple(segment(self.network, self.out, q, port) for q in self.network.readers[port[0]])
+            return together, self._basis(port, whole)
+        if len(behind) < 2:
+            return list(behind), None
+        op = self.network.by_name[port[0]]
+        seen = [self.bundles[p].seen_from(here) for p in behind]
+        branches = [Branch(sum(self.weight(s) for s in segs), cost.b) for segs, cost in seen]
+        defining = STRATEGIES[self.sharing.strategy](branches, op.cost.b)
+        chosen = [seen[i] for i in defining.chosen]
+        basis = Basis(done + tuple(s for segs, _ in chosen for s in segs), sum((cost for _, cost in chosen), op.cost))
+        return [behind[i] for i in self._runs(branches, op.cost.b)], basis
+
+    def _runs(self, branches: Sequence[Branch], c: float) -> Sequence[int]:
+        """The branches that run along with a shared operator of cost c."""
+        if self.sharing.together == "operator":
+            return ()
+        if self.sharing.together == "group":
+            return sorted(range(len(branches)), key=lambda i: -value(branches, [i], c))
+        return (pdt_opt if self.sharing.strategy == "pdt-opt" else pdt)(branches, c).chosen
+
+    def _basis(self, port: Port, whole: tuple[Segment, ...]) -> Basis:
+        """At operator level an operator is worth the segments behind it, valued like a shared operator."""
+        op = self.network.by_name[port[0]]
+        branches = [Branch(self.weight(s), s.C - op.cost.b) for s in whole]
+        chosen = [whole[i] for i in STRATEGIES[self.sharing.strategy](branches, op.cost.b).chosen]
+        rest = Cost(0.0, sum(s.C - op.cost.b for s in chosen))
+        return Basis(tuple(chosen), op.cost + rest)
+
+    def _unit(self, number: int, port: Port, *, leaf: bool) -> Unit:
+        bundle = self.bundles[port]
+        readers = self.network.readers[port[0]]
+        return Unit(
+            number,
+            Entry(*port),
+            bundle.members,
+            bundle.segments,
+            bundle.cost,
+            self.bases[port],
+            leaf,
+            readers[0].cls,
+        )

@@ -1,0 +1,99 @@
+"""The policies by name: how scenarios, the engine and the documentation find them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from functools import partial
+from typing import Any
+
+from headgate.errors import InputError
+from headgate.model.unit import Weight
+from headgate.policy.bsd import BSD
+from headgate.policy.chain import CHAIN
+from headgate.policy.clustered_bsd import FORMULA as OF_CLUSTER
+from headgate.policy.clustered_bsd import ClusteredBsd
+from headgate.policy.fcfs import FCFS
+from headgate.policy.hnr import HNR
+from headgate.policy.hr import HR
+from headgate.policy.lsf import LSF
+from headgate.policy.ml import ML
+from headgate.policy.protocol import Policy
+from headgate.policy.round_robin import FORMULA as IN_TURN
+from headgate.policy.round_robin import RoundRobin
+from headgate.policy.srpt import SRPT, SRPT_C
+from headgate.policy.statement import Per, PriorityPolicy, Statement
+from headgate.policy.trains import Train
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A registered policy: what it optimises, its formula, its options, and its weight of a shared segment."""
+
+    name: str
+    optimises: str
+    formula: str
+    make: Callable[..., Policy]
+    options: tuple[str, ...]
+    weight: Weight
+
+
+def _stated(statement: Statement) -> Listed:
+    # A policy that knows no rate still has to share operators; the normalised rate decides there.
+    weight = statement.weight if statement.per is Per.COST else HNR.weight
+    return Listed(
+        statement.name,
+        statement.optimises,
+        statement.formula,
+        partial(PriorityPolicy, statement),
+        ("train",),
+        weight,
+    )
+
+
+def _own(name: str, optimises: str, formula: str, made: type[RoundRobin | ClusteredBsd], weight: Weight) -> Listed:
+    return Listed(name, optimises, formula, made, tuple(f.name for f in fields(made) if f.init), weight)
+
+
+POLICIES: Mapping[str, Listed] = {
+    listed.name: listed
+    for listed in (
+        _stated(FCFS),
+        _own("rr", "fair turns; the baseline of most stream systems", IN_TURN, RoundRobin, HR.weight),
+        *map(_stated, (SRPT, SRPT_C, HR, HNR, LSF, BSD)),
+        _own("bsd-clustered", "as bsd, at a fraction of its scheduling cost", OF_CLUSTER, ClusteredBsd, BSD.weight),
+        *map(_stated, (CHAIN, ML)),
+    )
+}
+
+
+def listed(name: str) -> Listed:
+    """The registered policy of that name."""
+    if name not in POLICIES:
+        near = get_close_matches(name, POLICIES, n=1)
+        hint = f"Did you mean '{near[0]}'? " if near else ""
+        raise InputError("a known policy", f"'{name}'", f"{hint}Choose one of {', '.join(POLICIES)}.")
+    return POLICIES[name]
+
+
+def create(name: str, options: Mapping[str, Any] | None = None) -> Policy:
+    """A policy made from its name and options, as a scenario or pipeline file gives them."""
+    entry = listed(name)
+    given = dict(options or {})
+    for option in given:
+        if option not in entry.options:
+            raise InputError(
+                f"policy '{name}': a known option", f"'{option}'", f"It takes {', '.join(entry.options)}."
+            )
+    if isinstance(given.get("train"), Mapping):
+        given["train"] = _train(name, given["train"])
+    return entry.make(**given)
+
+
+def _train(policy: str, given: Mapping[str, Any]) -> Train:
+    known = [f.name for f in fields(Train)]
+    for option in given:
+        if option not in known:
+            raise InputError(
+                f"policy '{policy}': a known bound of a train", f"'{option}'", f"It has {', '.join(known)}."
+            )
+    return Train(**given)

@@ -1,0 +1,40 @@
+"""The event queue: what happens when, in an order that does not depend on chance.
+
+At equal times a run finishes before a controller acts, a controller before tuples arrive, and all of that before
+the next decision. Events of the same kind keep the order in which they were put in.
+"""
+
+import heapq
+from collections.abc import Callable
+from enum import IntEnum
+from itertools import count
+
+
+class Rank(IntEnum):
+    """The order of events at the same time."""
+
+    FINISH = 0
+    CONTROL = 1
+    ARRIVAL = 2
+
+
+class Agenda:
+    """A clock and the events ahead of it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._heap: list[tuple[float, Rank, int, Callable[[], None]]] = []
+        self._tick = count()
+
+    def at(self, time: float, rank: Rank, event: Callable[[], None]) -> None:
+        """Have an event happen at a time."""
+        heapq.heappush(self._heap, (time, rank, next(self._tick), event))
+
+    def step(self) -> bool:
+        """Go to the next instant and let all its events happen; False if there is none."""
+        if not self._heap:
+            return False
+        self.now = self._heap[0][0]
+        while self._heap and self._heap[0][0] == self.now:
+            heapq.heappop(self._heap)[-1]()
+        return True

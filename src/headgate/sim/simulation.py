@@ -1,0 +1,373 @@
+"""The event kernel: any query network, any policy, any train length, on one server.
+
+Slower than the compiled kernel and without its limits: shared operators, window joins, unions, aggregates, several
+streams, operator level, statistics measured while it runs. Memory holds the tuples that wait, and no others.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from headgate.model.network import Network, Port
+from headgate.model.operator import Kind, Operator
+from headgate.model.parameters import ideal_time
+from headgate.model.unit import Unit
+from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
+from headgate.sim import draws
+from headgate.sim.events import Agenda, Rank
+from headgate.sim.joins import Side
+from headgate.sim.metrics import Tally, record_all, tally
+
+
+class Step(NamedTuple):
+    """The work that a base tuple of a result set off, from its arrival."""
+
+    arrival: float
+    work: float
+
+
+class Item(NamedTuple):
+    """A tuple in the system. A match of a join has a step for each of its base tuples, in order of arrival."""
+
+    arrival: float
+    position: int
+    identity: draws.Word
+    steps: tuple[Step, ...]
+
+    def worked(self, cost: float) -> "Item":
+        """The item after one more operator, whose time counts for the base tuple that arrived last."""
+        last = self.steps[-1]
+        return self._replace(steps=(*self.steps[:-1], Step(last.arrival, last.work + cost)))
+
+    def ideal_departure(self) -> float:
+        """When the result would be there if its base tuples were alone in the system."""
+        time = -math.inf
+        for arrival, work in self.steps:
+            time = max(time, arrival) + work
+        return time
+
+
+class Line:
+    """The queue of a unit."""
+
+    __slots__ = ("items",)
+
+    def __init__(self) -> None:
+        self.items: deque[Item] = deque()
+
+    @property
+    def pending(self) -> int:
+        """Tuples that wait."""
+        return len(self.items)
+
+    @property
+    def oldest(self) -> float:
+        """Arrival of the first in line."""
+        return self.items[0].arrival if self.items else math.inf
+
+    @property
+    def position(self) -> int:
+        """Number of the first in line."""
+        return self.items[0].position
+
+    def arrived(self, n: int) -> float:
+        """Sum of the arrival times of the first n."""
+        if n == 1:
+            return self.items[0].arrival
+        return sum(item.arrival for item, _ in zip(self.items, range(n), strict=False))
+
+
+class Monitor(Protocol):
+    """What turns outcomes into fresh statistics while the simulation runs."""
+
+    period: float
+
+    def observe(self, outcome: Outcome) -> None:
+        """Take one outcome."""
+
+    def units(self) -> Sequence[Unit]:
+        """The units as they have been measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A departure: which query, from which base tuple, when it arrived, when it left and its slowdown."""
+
+    query: str
+    identity: draws.Word
+    arrival: float
+    departure: float
+    slowdown: float
+
+
+@dataclass
+class Report:
+    """What a simulation yields besides its tally."""
+
+    tally: Tally
+    decisions: int = 0
+    runs: int = 0
+    busy: float = 0.0
+    overhead: float = 0.0
+    ended: float = 0.0
+    held: float = 0.0
+    most_held: int = 0
+
+    @property
+    def utilisation(self) -> float:
+        """Share of the time in which the server worked on tuples."""
+        return self.busy / self.ended if self.ended else 0.0
+
+    @property
+    def average_held(self) -> float:
+        """Tuples in queues, averaged over time."""
+        return self.held / self.ended if self.ended else 0.0
+
+
+@dataclass
+class Simulation:
+    """One run of a network under a policy until all that arrived is served.
+
+    `arrivals` gives the times of each stream. `price` is the time of one scheduling operation. A result leaves when
+    its operator ends, or with `commit="run"` when the whole run does, as a Spark job's results do.
+    `chance` decides whether a tuple passes an operator; tests replace it to prescribe outcomes.
+    """
+
+    network: Network
+    units: Sequence[Unit]
+    policy: Policy
+    arrivals: Mapping[str, Iterator[float]]
+    seed: int = 0
+    price: float = 0.0
+    commit: str = "operator"
+    chance: Callable[[int, int], float] | None = None
+    monitor: Monitor | None = None
+    on_decision: Callable[[float, Decision], None] | None = None
+    on_result: Callable[[Result], None] | None = None
+    _agenda: Agenda = field(default_factory=Agenda, init=False)
+
+    def run(self) -> Report:
+        """Serve every tuple of every stream."""
+        self._set_up()
+        for stream in self.arrivals:
+            self._next_arrival(stream)
+        if self.monitor:
+            self._agenda.at(self.monitor.period, Rank.CONTROL, self._refresh)
+        while self._agenda.step():
+            if self._idle:
+                self._dispatch()
+        self._flush()
+        self.report.ended = self._last_finish
+        return self.report
+
+    def _set_up(self) -> None:
+        network = self.network
+        queries = network.queries
+        classes = list(dict.fromkeys(q.cls for q in queries))
+        self.report = Report(tally([classes.index(q.cls) for q in queries]))
+        self._lines = [Line() for _ in self.units]
+        self._at: dict[Port, Line] = {
+            (u.entry.operator, u.entry.port): line for u, line in zip(self.units, self._lines, strict=True)
+        }
+        self._inside = [frozenset(unit.members) for unit in self.units]
+        self._readers = {name: self._ports_of(name) for name in self.arrivals}
+        self._streams = {name: i for i, name in enumerate(network.streams)}
+        self._counts = dict.fromkeys(self.arrivals, 0)
+        self._numbers = count()
+        self._emits: dict[str, list[int]] = {}
+        for i, query in enumerate(queries):
+            self._emits.setdefault(query.output, []).append(i)
+        self._T = [ideal_time(network, q) for q in queries]
+        branching = {Kind.WINDOW_JOIN, Kind.UNION}
+        self._chain = [
+            not any(network.by_name[m].kind in branching for m in network.members[q.name]) for q in queries
+        ]
+        self._sides: dict[Port, Side[Item]] = {}
+        self._seen: dict[str, int] = {}
+        self._idle = True
+        self._runs: Iterator[Run] = iter(())
+        self._last_finish = 0.0
+        self._held, self._held_since = 0, 0.0
+        self._buffer: list[tuple[int, float, float]] = []
+        self.policy.prepare(self.units)
+
+    def _ports_of(self, stream: str) -> list[Port]:
+        if (stream, 0) in self._at:
+            return [(stream, 0)]
+        return [port for port in self.network.consumers[stream] if port in self._at]
+
+    def _next_arrival(self, stream: str) -> None:
+        time = next(self.arrivals[stream], None)
+        if time is not None:
+            self._agenda.at(time, Rank.ARRIVAL, lambda: self._arrive(stream, time))
+
+    def _arrive(self, stream: str, time: float) -> None:
+        identity = draws.identity(self._streams[stream], self._counts[stream])
+        self._counts[stream] += 1
+        item = Item(time, next(self._numbers), identity, (Step(time, 0.0),))
+        for port in self._readers[stream]:
+            self._put(port, item)
+        self._next_arrival(stream)
+
+    def _put(self, port: Port, item: Item) -> None:
+        self._at[port].items.append(item)
+        self._hold(1)
+
+    def _hold(self, change: int) -> None:
+        now = self._agenda.now
+        self.report.held += self._held * (now - self._held_since)
+        self._held, self._held_since = self._held + change, now
+        self.report.most_held = max(self.report.most_held, self._held)
+
+    def _refresh(self) -> None:
+        if self.monitor is None:
+            return
+        self.units = self.monitor.units()
+        self.policy.prepare(self.units)
+        if self._held or not self._idle:
+            self._agenda.at(self._agenda.now + self.monitor.period, Rank.CONTROL, self._refresh)
+
+    def _dispatch(self) -> None:
+        now = self._agenda.now
+        decision = self.policy.choose(View(now, self._lines))
+        if decision is None:
+            return
+        self.report.decisions += 1
+        if self.on_decision:
+            self.on_decision(now, decision)
+        overhead = self.price * decision.work.operations
+        self.report.overhead += overhead
+        self._idle = False
+        self._runs = iter(decision.runs)
+        self._start(now + overhead)
+
+    def _start(self, now: float) -> None:
+        run = next(self._runs, None)
+        if run is None:
+            self._idle = True
+            return
+        line = self._lines[run.unit]
+        items = [line.items.popleft() for _ in range(run.train)]
+        self._hold(-len(items))
+        elapsed, leaving, onward = self._execute(self.units[run.unit], items)
+        finish = now + elapsed
+        if self.commit == "run":
+            leaving = [(query, item, elapsed) for query, item, _ in leaving]
+
+        def end() -> None:
+            for query, item, after in leaving:
+                self._leave(query, item, now + after)
+            for port, item in onward:
+                self._put(port, item)
+            self._observe(run, now, finish, leaving)
+            self._start(finish)
+
+        self._agenda.at(finish, Rank.FINISH, end)
+
+    def _observe(self, run: Run, start: float, finish: float, leaving: list[tuple[int, Item, float]]) -> None:
+        self.report.runs += 1
+        self.report.busy += finish - start
+        self._last_finish = finish
+        counts = dict.fromkeys((s.query for s in self.units[run.unit].segments), 0)
+        for query, _, _ in leaving:
+            counts[self.network.queries[query].name] += 1
+        outcome = Outcome(run, start, finish, tuple(counts.values()))
+        self.policy.observe(outcome)
+        if self.monitor:
+            self.monitor.observe(outcome)
+
+    def _execute(
+        self, unit: Unit, items: list[Item]
+    ) -> tuple[float, list[tuple[int, Item, float]], list[tuple[Port, Item]]]:
+        """Run the unit's operators one after the other over what each passes on to the next."""
+        inbox: dict[str, list[tuple[int, Item]]] = {unit.entry.operator: [(unit.entry.port, i) for i in items]}
+        leaving: list[tuple[int, Item, float]] = []
+        onward: list[tuple[Port, Item]] = []
+        elapsed = 0.0
+        inside = self._inside[unit.id]
+        for name in unit.members:
+            batch = inbox.pop(name, None)
+            if not batch:
+                continue
+            op = self.network.by_name[name]
+            elapsed += op.cost.of(len(batch))
+            out = self._process(op, batch)
+            leaving.extend((query, item, elapsed) for query in self._emits.get(name, ()) for item in out)
+            for port in self.network.consumers[name]:
+                if port[0] in inside:
+                    inbox.setdefault(port[0], []).extend((port[1], item) for item in out)
+                elif port in self._at:
+                    onward.extend((port, item) for item in out)
+        return elapsed, leaving, onward
+
+    def _process(self, op: Operator, batch: list[tuple[int, Item]]) -> list[Item]:
+        if op.kind is Kind.WINDOW_JOIN:
+            return [match for port, item in batch for match in self._join(op, port, item.worked(op.cost.of(1)))]
+        out: list[Item] = []
+        for _, item in batch:
+            done = item.worked(op.cost.of(1))
+            copies = self._copies(op, item)
+            if copies == 1:
+                out.append(done)
+            else:
+                out.extend(done._replace(identity=draws.pair(item.identity, draws.Word(k))) for k in range(copies))
+        return out
+
+    def _copies(self, op: Operator, item: Item) -> int:
+        """How many results one tuple gives at an operator."""
+        if op.kind is Kind.AGGREGATE:
+            seen = self._seen.get(op.name, 0) + 1
+            self._seen[op.name] = seen
+            return math.floor(seen * op.selectivity) - math.floor((seen - 1) * op.selectivity)
+        whole = math.floor(op.selectivity)
+        part = op.selectivity - whole
+        return whole + (part > 0 and self._chance(item.identity, op) < part)
+
+    def _chance(self, identity: draws.Word, op: Operator) -> float:
+        number = self.network.ids[op.name]
+        if self.chance:
+            return self.chance(int(identity), number)
+        return draws.draw(draws.Word(self.seed), identity, draws.Word(number))
+
+    def _join(self, op: Operator, port: int, item: Item) -> Iterator[Item]:
+        """Insert a tuple into its side of a symmetric hash join and probe the other."""
+        window = op.window or 0.0
+        mine, other = (self._sides.setdefault((op.name, p), Side()) for p in (port, 1 - port))
+        mine.insert(item.arrival, item)
+        other.evict(min(self._oldest_ahead((op.name, port)), self._agenda.now) - window)
+        for partner in other.within(item.arrival, window):
+            left, right = (item, partner) if port == 0 else (partner, item)
+            identity = draws.pair(left.identity, right.identity)
+            if self._chance(identity, op) < op.selectivity:
+                steps = tuple(sorted(left.steps + right.steps))
+                last = max(left, right, key=lambda i: i.position)
+                yield last._replace(identity=identity, steps=steps)
+
+    def _oldest_ahead(self, port: Port) -> float:
+        """Arrival of the oldest tuple that may still come to an input of an operator."""
+        oldest = self._at[port].oldest if port in self._at else math.inf
+        name = self.network.by_name[port[0]].inputs[port[1]]
+        op = self.network.by_name[name]
+        return min([oldest, *(self._oldest_ahead((name, p)) for p in range(len(op.inputs)))])
+
+    def _leave(self, query: int, item: Item, departure: float) -> None:
+        T = self._T[query]
+        R = departure - item.arrival
+        H = R / T if self._chain[query] else 1 + (departure - item.ideal_departure()) / T
+        self._buffer.append((query, R, H))
+        if len(self._buffer) >= 4096:
+            self._flush()
+        if self.on_result:
+            name = self.network.queries[query].name
+            self.on_result(Result(name, item.identity, item.arrival, departure, H))
+
+    def _flush(self) -> None:
+        if self._buffer:
+            query, r, h = zip(*self._buffer, strict=True)
+            record_all(self.report.tally, np.array(query), np.array(r), np.array(h))
+            self._buffer.clear()
