@@ -28,8 +28,8 @@ class ClusteredBsd:
     search: str = "fagin"
     processing: Literal["cluster", "query"] = "cluster"
     _units: Sequence[Unit] = field(default=(), init=False)
-    _members: list[list[int]] = field(default_factory=list, init=False)
-    _pseudo: Sequence[float] = field(default=(), init=False)
+    members: list[list[int]] = field(default_factory=list, init=False)
+    pseudo: Sequence[float] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         for what, value, known in (("kind", self.kind, KINDS), ("search", self.search, SEARCHES)):
@@ -40,30 +40,30 @@ class ClusteredBsd:
         """Assign each unit to its cluster; inside a cluster the higher φ goes first."""
         self._units = units
         phi = [BSD.static(unit) for unit in units]
-        of, self._pseudo = KINDS[self.kind](phi, self.clusters)
-        self._members = [[] for _ in self._pseudo]
+        of, self.pseudo = KINDS[self.kind](phi, self.clusters)
+        self.members = [[] for _ in self.pseudo]
         for i in sorted(range(len(units)), key=lambda i: (-phi[i], i)):
-            self._members[of[i]].append(i)
+            self.members[of[i]].append(i)
 
     def choose(self, view: View) -> Decision | None:
         """Find the best cluster and run it, or its next query, on its oldest tuple."""
-        oldest = {k: self._oldest(view, k) for k in reversed(range(len(self._pseudo)))}
-        candidates = [
-            Candidate(k, self._pseudo[k], view.now - arrival)
-            for k, arrival in oldest.items()
-            if arrival < float("inf")
-        ]
-        if not candidates:
+        # The oldest tuple of each cluster that has one, in the order of the pseudo priorities.
+        oldest = {
+            k: min((view.queues[i].oldest, view.queues[i].position) for i in ready)
+            for k in reversed(range(len(self.pseudo)))
+            if (ready := [i for i in self.members[k] if view.queues[i].pending])
+        }
+        if not oldest:
             return None
+        candidates = [Candidate(k, self.pseudo[k], view.now - arrival) for k, (arrival, _) in oldest.items()]
         best, seen, reads = SEARCHES[self.search](candidates)
-        head = oldest[best.cluster]
-        due = [i for i in self._members[best.cluster] if view.queues[i].oldest == head]
+        _, position = oldest[best.cluster]
+        due = [
+            i for i in self.members[best.cluster] if view.queues[i].pending and view.queues[i].position == position
+        ]
         runs = tuple(Run(self._units[i].id, 1) for i in (due if self.processing == "cluster" else due[:1]))
         terms = {"cluster": float(best.cluster), "P": best.P, "W": best.W, "priority": best.priority}
         return Decision(runs, Why(FORMULA, terms), Work(seen, seen - 1, reads))
 
     def observe(self, outcome: Outcome) -> None:
         """Priorities depend on the queues alone."""
-
-    def _oldest(self, view: View, cluster: int) -> float:
-        return min((view.queues[i].oldest for i in self._members[cluster]), default=float("inf"))

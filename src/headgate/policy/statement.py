@@ -57,12 +57,25 @@ class Statement:
             return 1.0 if self.per is not Per.COST else float(n)
         return now - oldest if self.per is Per.NOTHING else n * now - arrived
 
+    def ranked(self, units: Sequence[Unit]) -> tuple[list[float], list[int]]:
+        """The static part of each unit, and the units in the order in which equal priorities are served.
+
+        That is the higher static part first, a unit that carries a tuple on before one that starts another, and
+        then the smaller number.
+        """
+        static = [self.static(unit) for unit in units]
+        return static, sorted(range(len(units)), key=lambda i: (-static[i], units[i].leaf, i))
+
+    def compares(self, static: Sequence[float]) -> bool:
+        """Whether a decision computes priorities; where all static parts agree, a plain queue gives the order."""
+        return self.alpha == 1 and min(static) < max(static)
+
 
 @dataclass
 class PriorityPolicy:
     """The policy that a statement states: run the train with the highest priority.
 
-    Ties go to the higher static part, then to the tuple that came first, then to the smaller unit.
+    Ties go to the higher static part, then to the tuple that came first, then by the statement's ranking.
     """
 
     statement: Statement
@@ -70,12 +83,13 @@ class PriorityPolicy:
     _units: Sequence[Unit] = field(default=(), init=False)
     _order: list[int] = field(default_factory=list, init=False)
     _static: list[float] = field(default_factory=list, init=False)
+    _compares: bool = field(default=False, init=False)
 
     def prepare(self, units: Sequence[Unit]) -> None:
         """Compute the static parts once, and the order in which ties are broken."""
         self._units = units
-        self._static = [self.statement.static(unit) for unit in units]
-        self._order = sorted(range(len(units)), key=lambda i: (-self._static[i], i))
+        self._static, self._order = self.statement.ranked(units)
+        self._compares = not self._is_list() and (self.train.most > 1 or self.statement.compares(self._static))
 
     def choose(self, view: View) -> Decision | None:
         """Scan for the highest priority; where it is static and trains are single, the first that waits has it."""
@@ -127,5 +141,5 @@ class PriorityPolicy:
         terms |= {"a": basis.cost.a, "b": basis.cost.b}
         if len(basis.segments) == 1:
             terms |= {"S": basis.segments[0].S, "T": basis.segments[0].T}
-        work = Work(seen, max(0, seen - 1), seen)
+        work = Work(seen, max(0, seen - 1), seen) if self._compares else Work(reads=1)
         return Decision((Run(self._units[best].id, n),), Why(self.statement.formula, terms, second), work)

@@ -49,6 +49,6 @@ def draw(seed: Word, item: Word, operator: Word) -> float:
     return uniform(key(seed, item), operator)
 
 
-def identity(stream: int, index: Word) -> Word:
+def identity(stream: int, index: int) -> Word:
     """The identity of the index-th tuple of a stream; streams are numbered from 0."""
     return Word((stream << _STREAM_BITS) + index)

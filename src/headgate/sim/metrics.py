@@ -1,7 +1,7 @@
 """Response time and slowdown of results, gathered in memory that does not grow with the run.
 
-Averages, maxima and norms are exact, per query. Percentiles come from histograms with logarithmic bins, one per
-class of queries, and are within 1 % of the exact value.
+Averages, maxima and norms are exact, per query. Percentiles come from histograms, one per class of queries, whose
+bins are 2 % wide, so they are within 1 % of the exact value.
 """
 
 import math
@@ -14,72 +14,75 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from headgate.model.network import Network
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _RATIO = 1.02
+_SCALE = 1.0 / math.log(_RATIO)
 _LOWEST = 1e-9
 _BINS = 2500
-_SCALE = 1.0 / math.log(_RATIO)
-_OFFSET = math.log(_LOWEST)
+
+RESULTS, SUM_R, MAX_R, SUM_H, SUM_H2, MAX_H = range(6)
+"""The columns of `Tally.sums`."""
 
 
 class Tally(NamedTuple):
-    """Counts and sums per query, histograms per class. A plain tuple of arrays, so that compiled code can fill it."""
+    """Sums per query and histograms of response time and slowdown per class: arrays for compiled code to fill."""
 
     cls: Ints
-    results: Ints
-    sum_r: Floats
-    max_r: Floats
-    sum_h: Floats
-    sum_h2: Floats
-    max_h: Floats
-    bins_r: Ints
-    bins_h: Ints
+    sums: Floats
+    bins: Ints
+
+    def of(self, column: int, cls: int | None = None) -> Floats:
+        """A column of the sums, for all queries or those of a class."""
+        return self.sums[:, column] if cls is None else self.sums[self.cls == cls, column]
 
 
 def tally(cls: Sequence[int]) -> Tally:
     """An empty tally for queries whose classes are given by number."""
-    queries, classes = len(cls), max(cls) + 1
-
     return Tally(
-        cls=np.asarray(cls, dtype=np.int64),
-        results=np.zeros(queries, dtype=np.int64),
-        sum_r=np.zeros(queries),
-        max_r=np.zeros(queries),
-        sum_h=np.zeros(queries),
-        sum_h2=np.zeros(queries),
-        max_h=np.zeros(queries),
-        bins_r=np.zeros((classes, _BINS), dtype=np.int64),
-        bins_h=np.zeros((classes, _BINS), dtype=np.int64),
+        np.asarray(cls, dtype=np.int64),
+        np.zeros((len(cls), 6)),
+        np.zeros((2, max(cls) + 1, _BINS), dtype=np.int64),
     )
+
+
+def tally_for(network: Network) -> Tally:
+    """An empty tally for the queries of a network."""
+    classes = class_names(network)
+    return tally([classes.index(q.cls) for q in network.queries])
+
+
+def class_names(network: Network) -> list[str]:
+    """The classes of a network's queries, in the order in which a tally numbers them."""
+    return list(dict.fromkeys(q.cls for q in network.queries))
 
 
 @nb.njit(inline="always", cache=True)
 def _bin(value: float) -> int:
-    if value <= _LOWEST:
-        return 0
-    return min(_BINS - 1, int((math.log(value) - _OFFSET) * _SCALE))
+    return max(0, min(_BINS - 1, int(math.log(max(value, _LOWEST) / _LOWEST) * _SCALE)))
 
 
 @nb.njit(inline="always", cache=True)
-def record(t: Tally, query: int, r: float, h: float) -> None:
-    """Count one result of a query with its response time and slowdown."""
-    t.results[query] += 1
-    t.sum_r[query] += r
-    t.sum_h[query] += h
-    t.sum_h2[query] += h * h
-    t.max_r[query] = max(t.max_r[query], r)
-    t.max_h[query] = max(t.max_h[query], h)
-    t.bins_r[t.cls[query], _bin(r)] += 1
-    t.bins_h[t.cls[query], _bin(h)] += 1
+def record(cls: Ints, sums: Floats, bins: Ints, query: int, r: float, h: float) -> None:
+    """Count one result of a query in the arrays of a tally. (Taking them out of the tuple here would cost more.)"""
+    sums[query, RESULTS] += 1
+    sums[query, SUM_R] += r
+    sums[query, MAX_R] = max(sums[query, MAX_R], r)
+    sums[query, SUM_H] += h
+    sums[query, SUM_H2] += h * h
+    sums[query, MAX_H] = max(sums[query, MAX_H], h)
+    bins[0, cls[query], _bin(r)] += 1
+    bins[1, cls[query], _bin(h)] += 1
 
 
 @nb.njit(cache=True)
 def record_all(t: Tally, query: Ints, r: Floats, h: Floats) -> None:
     """Count many results."""
     for i in range(len(query)):
-        record(t, query[i], r[i], h[i])
+        record(t.cls, t.sums, t.bins, query[i], r[i], h[i])
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,27 +108,24 @@ class Summary:
 
 def summarise(t: Tally, cls: int | None = None) -> Summary:
     """The summary of all queries, or of one class."""
-    chosen = np.ones(len(t.cls), dtype=bool) if cls is None else t.cls == cls
-    rows = slice(None) if cls is None else slice(cls, cls + 1)
-    n = int(t.results[chosen].sum())
+    n = int(t.of(RESULTS, cls).sum())
     if n == 0:
         nan = math.nan
         return Summary(0, nan, nan, nan, nan, nan, nan, nan, nan, 0.0)
-    p_r, p_h = (
-        _percentiles(bins[rows].sum(axis=0), float(most[chosen].max()))
-        for bins, most in ((t.bins_r, t.max_r), (t.bins_h, t.max_h))
-    )
+    rows = slice(None) if cls is None else slice(cls, cls + 1)
+    max_r, max_h = (float(t.of(column, cls).max()) for column in (MAX_R, MAX_H))
+    p_r, p_h = (_percentiles(t.bins[k, rows].sum(axis=0), most) for k, most in enumerate((max_r, max_h)))
     return Summary(
         results=n,
-        avg_r=float(t.sum_r[chosen].sum()) / n,
+        avg_r=float(t.of(SUM_R, cls).sum()) / n,
         p50_r=p_r[0],
         p99_r=p_r[1],
-        max_r=float(t.max_r[chosen].max()),
-        avg_h=float(t.sum_h[chosen].sum()) / n,
+        max_r=max_r,
+        avg_h=float(t.of(SUM_H, cls).sum()) / n,
         p50_h=p_h[0],
         p99_h=p_h[1],
-        max_h=float(t.max_h[chosen].max()),
-        l2=math.sqrt(float(t.sum_h2[chosen].sum())),
+        max_h=max_h,
+        l2=math.sqrt(float(t.of(SUM_H2, cls).sum())),
     )
 
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
 from headgate.sim import draws
 from headgate.sim.events import Agenda, Rank
 from headgate.sim.joins import Side
-from headgate.sim.metrics import Tally, record_all, tally
+from headgate.sim.metrics import Tally, record_all, tally_for
 
 
 class Step(NamedTuple):
@@ -114,6 +114,7 @@ class Report:
     runs: int = 0
     busy: float = 0.0
     overhead: float = 0.0
+    reads: int = 0
     ended: float = 0.0
     held: float = 0.0
     most_held: int = 0
@@ -134,7 +135,7 @@ class Simulation:
     """One run of a network under a policy until all that arrived is served.
 
     `arrivals` gives the times of each stream. `price` is the time of one scheduling operation. A result leaves when
-    its operator ends, or with `commit="run"` when the whole run does, as a Spark job's results do.
+    its last operator has made it, or with `commit="run"` when the whole run ends, as a Spark job's results do.
     `chance` decides whether a tuple passes an operator; tests replace it to prescribe outcomes.
     """
 
@@ -144,7 +145,7 @@ class Simulation:
     arrivals: Mapping[str, Iterator[float]]
     seed: int = 0
     price: float = 0.0
-    commit: str = "operator"
+    commit: Literal["result", "run"] = "result"
     chance: Callable[[int, int], float] | None = None
     monitor: Monitor | None = None
     on_decision: Callable[[float, Decision], None] | None = None
@@ -168,8 +169,7 @@ class Simulation:
     def _set_up(self) -> None:
         network = self.network
         queries = network.queries
-        classes = list(dict.fromkeys(q.cls for q in queries))
-        self.report = Report(tally([classes.index(q.cls) for q in queries]))
+        self.report = Report(tally_for(network))
         self._lines = [Line() for _ in self.units]
         self._at: dict[Port, Line] = {
             (u.entry.operator, u.entry.port): line for u, line in zip(self.units, self._lines, strict=True)
@@ -242,6 +242,7 @@ class Simulation:
             self.on_decision(now, decision)
         overhead = self.price * decision.work.operations
         self.report.overhead += overhead
+        self.report.reads += decision.work.reads
         self._idle = False
         self._runs = iter(decision.runs)
         self._start(now + overhead)
@@ -295,28 +296,29 @@ class Simulation:
             if not batch:
                 continue
             op = self.network.by_name[name]
+            out: list[Item] = []
+            for k, (port, item) in enumerate(batch, 1):
+                made = self._process(op, port, item)
+                out.extend(made)
+                at = elapsed + op.cost.of(k)
+                leaving.extend((query, result, at) for query in self._emits.get(name, ()) for result in made)
             elapsed += op.cost.of(len(batch))
-            out = self._process(op, batch)
-            leaving.extend((query, item, elapsed) for query in self._emits.get(name, ()) for item in out)
-            for port in self.network.consumers[name]:
-                if port[0] in inside:
-                    inbox.setdefault(port[0], []).extend((port[1], item) for item in out)
-                elif port in self._at:
-                    onward.extend((port, item) for item in out)
+            for consumer in self.network.consumers[name]:
+                if consumer[0] in inside:
+                    inbox.setdefault(consumer[0], []).extend((consumer[1], item) for item in out)
+                elif consumer in self._at:
+                    onward.extend((consumer, item) for item in out)
         return elapsed, leaving, onward
 
-    def _process(self, op: Operator, batch: list[tuple[int, Item]]) -> list[Item]:
+    def _process(self, op: Operator, port: int, item: Item) -> list[Item]:
+        """What one tuple that enters an operator gives."""
+        done = item.worked(op.cost.of(1))
         if op.kind is Kind.WINDOW_JOIN:
-            return [match for port, item in batch for match in self._join(op, port, item.worked(op.cost.of(1)))]
-        out: list[Item] = []
-        for _, item in batch:
-            done = item.worked(op.cost.of(1))
-            copies = self._copies(op, item)
-            if copies == 1:
-                out.append(done)
-            else:
-                out.extend(done._replace(identity=draws.pair(item.identity, draws.Word(k))) for k in range(copies))
-        return out
+            return list(self._join(op, port, done))
+        copies = self._copies(op, item)
+        if copies == 1:
+            return [done]
+        return [done._replace(identity=draws.pair(item.identity, draws.Word(k))) for k in range(copies)]
 
     def _copies(self, op: Operator, item: Item) -> int:
         """How many results one tuple gives at an operator."""
