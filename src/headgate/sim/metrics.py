@@ -24,7 +24,7 @@ _SCALE = 1.0 / math.log(_RATIO)
 _LOWEST = 1e-9
 _BINS = 2500
 
-RESULTS, SUM_R, MAX_R, SUM_H, SUM_H2, MAX_H = range(6)
+RESULTS, SUM_R, MAX_R, SUM_H, SUM_H2, MAX_H, MIN_H = range(7)
 """The columns of `Tally.sums`."""
 
 
@@ -35,6 +35,11 @@ class Tally(NamedTuple):
     sums: Floats
     bins: Ints
 
+    @property
+    def least_h(self) -> float:
+        """The smallest slowdown of any result, which is never below 1; infinite if there is none."""
+        return float(self.sums[:, MIN_H].min())
+
     def of(self, column: int, cls: int | None = None) -> Floats:
         """A column of the sums, for all queries or those of a class."""
         return self.sums[:, column] if cls is None else self.sums[self.cls == cls, column]
@@ -42,9 +47,11 @@ class Tally(NamedTuple):
 
 def tally(cls: Sequence[int]) -> Tally:
     """An empty tally for queries whose classes are given by number."""
+    sums = np.zeros((len(cls), 7))
+    sums[:, MIN_H] = math.inf
     return Tally(
         np.asarray(cls, dtype=np.int64),
-        np.zeros((len(cls), 6)),
+        sums,
         np.zeros((2, max(cls) + 1, _BINS), dtype=np.int64),
     )
 
@@ -74,6 +81,7 @@ def record(cls: Ints, sums: Floats, bins: Ints, query: int, r: float, h: float) 
     sums[query, SUM_H] += h
     sums[query, SUM_H2] += h * h
     sums[query, MAX_H] = max(sums[query, MAX_H], h)
+    sums[query, MIN_H] = min(sums[query, MIN_H], h)
     bins[0, cls[query], _bin(r)] += 1
     bins[1, cls[query], _bin(h)] += 1
 

@@ -13,7 +13,7 @@ from headgate.model.unit import Unit
 from headgate.sim.draws import uniform
 from headgate.sim.metrics import Floats, Ints
 
-_PLAIN = {Kind.SELECT, Kind.PROJECT, Kind.MAP, Kind.JOIN, Kind.OUTPUT}
+PLAIN = {Kind.SELECT, Kind.PROJECT, Kind.MAP, Kind.JOIN, Kind.OUTPUT}
 
 
 class Chains(NamedTuple):
@@ -75,7 +75,7 @@ def is_chains(network: Network) -> bool:
     if len(network.streams) != 1 or network.by_name[network.streams[0]].cost.of(1) > 0:
         return False
     own = all(len(network.readers[op.name]) == 1 for op in network.operators if op.kind is not Kind.SOURCE)
-    plain = all(op.kind in _PLAIN and op.selectivity <= 1 for op in network.operators if op.kind is not Kind.SOURCE)
+    plain = all(op.kind in PLAIN and op.selectivity <= 1 for op in network.operators if op.kind is not Kind.SOURCE)
     return own and plain
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from headgate.model.network import Network
 from headgate.model.unit import Unit
-from headgate.sim.compiled.chains import Chains, serve
+from headgate.sim.compiled.chains import PLAIN, Chains, serve
 from headgate.sim.draws import key, uniform
 from headgate.sim.metrics import Floats, Ints, Tally, record
 
@@ -33,6 +33,20 @@ class Groups(NamedTuple):
     alone: Ints
 
 
+def is_groups(network: Network) -> bool:
+    """Whether every reader of the one stream is shared and has chains behind it, one for each query."""
+    if len(network.streams) != 1 or network.by_name[network.streams[0]].cost.of(1) > 0:
+        return False
+    shared = {name for name, _ in network.consumers[network.streams[0]]}
+    for op in network.operators:
+        if not op.inputs:
+            continue
+        alone = len(network.readers[op.name]) == 1
+        if op.kind not in PLAIN or op.selectivity > 1 or alone == (op.name in shared):
+            return False
+    return not any(query.output in shared for query in network.queries)
+
+
 def groups(network: Network, units: Sequence[Unit]) -> tuple[Groups, Chains]:
     """The arrays of a network in which every leaf is a shared operator with chains behind it."""
     leaves = [unit for unit in units if unit.leaf]
@@ -47,7 +61,7 @@ def groups(network: Network, units: Sequence[Unit]) -> tuple[Groups, Chains]:
             path.insert(0, above)
         paths.append(path)
         of.append(shared[above])
-    start, names = [0], []
+    start, names = [0], list[str]()
     for path in paths:
         names.extend(path)
         start.append(len(names))
@@ -84,8 +98,8 @@ def _passes(g: Groups, group: int, item: np.uint64) -> bool:
 @nb.njit(cache=True)
 def by_priority(
     g: Groups, ch: Chains, A: Floats, seed: np.uint64, order: Ints, phi: Floats, alpha: int, t: Tally
-) -> tuple[int, float]:
-    """Priorities φ·W^α over the shared units and then the single ones; the runs and the time at the end.
+) -> tuple[int, float, float]:
+    """Priorities φ·W^α over the shared units and then the single ones; the runs, their time, and the end.
 
     `order` has the units by rank, `phi` is in its order. next_up[u] is the oldest tuple of unit u, or −1.
     """
@@ -94,7 +108,7 @@ def by_priority(
     n, size, shared = len(A), len(order), len(g.cost)
     next_up = np.full(size, -1, np.int64)
     head = np.zeros(shared, np.int64)
-    arrived, runs, now = 0, 0, 0.0
+    arrived, runs, now, busy = 0, 0, 0.0, 0.0
     # The single units of each group, to tell them of tuples that the shared operator has passed.
     fed = np.argsort(g.of[g.alone], kind="mergesort")
     first = np.searchsorted(g.of[g.alone][fed], np.arange(shared + 1))
@@ -116,7 +130,7 @@ def by_priority(
                     break
         if best < 0:
             if arrived == n:
-                return runs, now
+                return runs, busy, now
             now = A[arrived]
             continue
         runs += 1
@@ -149,3 +163,4 @@ def by_priority(
                 i += 1
             next_up[best] = i if i < head[g.of[q]] else -1
         now += elapsed
+        busy += elapsed

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from headgate.errors import InputError
 from headgate.model.network import Network
 from headgate.model.operator import Kind
 from headgate.model.unit import Unit
@@ -34,16 +33,31 @@ class Joins(NamedTuple):
     T: Floats
 
 
+def is_joins(network: Network) -> bool:
+    """Whether every query is two selects of its own on two streams, a window join and a project."""
+    if len(network.streams) != 2 or any(network.by_name[name].cost.of(1) > 0 for name in network.streams):
+        return False
+    if any(len(network.readers[op.name]) != 1 for op in network.operators if op.inputs):
+        return False
+    for query in network.queries:
+        top = network.by_name[query.output]
+        join = network.by_name[top.inputs[0]]
+        if top.kind not in {Kind.PROJECT, Kind.OUTPUT} or join.kind is not Kind.WINDOW_JOIN:
+            return False
+        sides = [network.by_name[name] for name in join.inputs]
+        if [side.inputs for side in sides] != [(name,) for name in network.streams]:
+            return False
+        if any(side.kind is not Kind.SELECT for side in sides):
+            return False
+    return True
+
+
 def joins(network: Network, units: Sequence[Unit]) -> tuple[Joins, Ints]:
     """The arrays of a network of such queries, and each unit's place: query · 2 + side."""
     rows, place = [], {}
     for q, query in enumerate(network.queries):
         top = network.by_name[query.output]
         join = network.by_name[top.inputs[0]]
-        if join.kind is not Kind.WINDOW_JOIN or top.selectivity != 1:
-            raise InputError(
-                "a query of two selects, a window join and a project", query.name, "Use the event kernel."
-            )
         sides = [network.by_name[name] for name in join.inputs]
         rows.append((sides, join, top))
         place.update({side.name: 2 * q + port for port, side in enumerate(sides)})
@@ -107,11 +121,11 @@ def _serve(
 @nb.njit(cache=True)
 def by_priority(
     j: Joins, L: Floats, R: Floats, seed: np.uint64, order: Ints, phi: Floats, alpha: int, t: Tally
-) -> tuple[int, float]:
-    """Priorities φ·W^α over the queues, `order` giving each rank's place; the runs and the time at the end."""
+) -> tuple[int, float, float]:
+    """Priorities φ·W^α over the queues, `order` giving each rank's place; the runs, their time, and the end."""
     times, size = (L, R), len(order)
     head, arrived = np.zeros(size, np.int64), np.zeros(2, np.int64)
-    now, runs = 0.0, 0
+    now, busy, runs = 0.0, 0.0, 0
     while True:
         _admit(times, arrived, now)
         best, best_v = -1, -1.0
@@ -125,23 +139,26 @@ def by_priority(
                 if alpha == 0:
                     break
         if best < 0:
-            now = _next(times, arrived)
-            if now == np.inf:
-                return runs, now
+            soonest = _next(times, arrived)
+            if soonest == np.inf:
+                return runs, busy, now
+            now = soonest
             continue
-        now = _serve(j, best, head, times, seed, now, t)
+        end = _serve(j, best, head, times, seed, now, t)
         head[best] += 1
+        busy += end - now
+        now = end
         runs += 1
 
 
 @nb.njit(cache=True)
 def by_turns(
     j: Joins, L: Floats, R: Floats, seed: np.uint64, most: float, quantum: float, t: Tally
-) -> tuple[int, float]:
+) -> tuple[int, float, float]:
     """Round robin over the queues of all sides; a visit lasts `most` tuples or `quantum` seconds."""
     times, size = (L, R), 2 * len(j.T)
     head, arrived = np.zeros(size, np.int64), np.zeros(2, np.int64)
-    now, runs, at = 0.0, 0, -1
+    now, busy, runs, at = 0.0, 0.0, 0, -1
     runs_left, time_left = 0.0, 0.0
     while True:
         _admit(times, arrived, now)
@@ -154,14 +171,16 @@ def by_turns(
                     runs_left, time_left = most, quantum
                     break
             if not found:
-                now = _next(times, arrived)
-                if now == np.inf:
-                    return runs, now
+                soonest = _next(times, arrived)
+                if soonest == np.inf:
+                    return runs, busy, now
+                now = soonest
                 continue
         end = _serve(j, at, head, times, seed, now, t)
         head[at] += 1
         runs_left -= 1
         time_left -= end - now
+        busy += end - now
         now = end
         runs += 1
 

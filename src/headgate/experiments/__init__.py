@@ -1,0 +1,1 @@
+"""The published experiments: what the paper says beside what we measure."""
