@@ -31,6 +31,7 @@ def reproduce(
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 where a value is out of its band.")] = False,
     trace: Annotated[Path | None, typer.Option(help="A packet trace to use beside the surrogate.")] = None,
     plots: Annotated[Path | None, typer.Option(help="Folder for the figures; none without it.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Markdown file for tables and figures.")] = None,
 ) -> None:
     """Repeat published experiments: 'paper says / we measure', each row with its band and verdict.
 
@@ -40,7 +41,7 @@ def reproduce(
     Example: headgate reproduce QRY-E1 QRY-E5 --quick --plots figures
     """
     # Imported here, so that the other commands do not wait for the compiler.
-    from headgate.experiments.report import Scale
+    from headgate.experiments.report import Scale, counted
     from headgate.experiments.runner import chosen, run
     from headgate.experiments.traces import available
 
@@ -62,17 +63,25 @@ def reproduce(
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("simulations", total=None)
         outcomes = run(experiments, scale, lambda done, total: bar.update(task, completed=done, total=total))
+    figures = {}
     if plots is not None:
         from headgate.experiments.plots import save
 
-        for outcome in outcomes:
-            err.print(f"figure: {save(outcome, plots)}", highlight=False)
+        figures = {o.id: save(o, plots) for o in outcomes}
+        err.print(f"figures: {plots}", highlight=False)
+    if report is not None:
+        from headgate.experiments.markdown import page
+
+        near = {name: Path(os.path.relpath(path, report.parent)) for name, path in figures.items()}
+        words = [*(ids or []), *(["--quick"] if quick else [])]
+        report.write_text(page(outcomes, near, " ".join(["headgate reproduce", *words])), encoding="utf-8")
+        err.print(f"report: {report}", highlight=False)
     if as_json:
         typer.echo(json.dumps({"experiments": [o.as_json() for o in outcomes]}, indent=2, ensure_ascii=False))
     else:
         for outcome in outcomes:
             _show(outcome, out)
-        _count(outcomes, out)
+        out.print(counted(outcomes), highlight=False)
     if check and any(row.verdict == "out of band" for o in outcomes for row in o.rows):
         raise typer.Exit(1)
 
@@ -89,12 +98,3 @@ def _show(outcome: Outcome, console: Console) -> None:
     for note in outcome.notes:
         console.print(f"note: {note}", style="dim", highlight=False)
     console.print()
-
-
-def _count(outcomes: list[Outcome], console: Console) -> None:
-    verdicts = [row.verdict for o in outcomes for row in o.rows]
-    console.print(
-        f"{verdicts.count('in band')} in band, {verdicts.count('out of band')} out of band, "
-        f"{verdicts.count('miss')} published claims missed, {verdicts.count('reported')} reported without a band",
-        highlight=False,
-    )

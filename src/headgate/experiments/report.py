@@ -150,6 +150,15 @@ class Outcome:
         }
 
 
+def counted(outcomes: Sequence[Outcome]) -> str:
+    """How many rows have which verdict, in words."""
+    verdicts = [row.verdict for o in outcomes for row in o.rows]
+    return (
+        f"{verdicts.count('in band')} in band, {verdicts.count('out of band')} out of band, "
+        f"{verdicts.count('miss')} published claims missed, {verdicts.count('reported')} reported without a band"
+    )
+
+
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
 
 

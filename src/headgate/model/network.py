@@ -116,7 +116,8 @@ class Network:
         return Network(tuple(op.scaled(k) for op in self.operators), self.queries)
 
     def _check_order(self) -> None:
-        stuck = [op.name for op in self.operators if op.name not in set(self.order)]
+        done = set(self.order)
+        stuck = [op.name for op in self.operators if op.name not in done]
         if stuck:
             cycle = " -> ".join(self._cycle(stuck))
             raise InputError(

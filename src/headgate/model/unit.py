@@ -140,7 +140,8 @@ class _Planner:
                 continue
             free = self.network.by_name[name].cost == FREE
             found.extend([p for p in self.network.consumers[name] if self._wanted(p)] if free else [(name, 0)])
-        return sorted(found, key=self._place)
+        turn = {query.name: i for i, query in enumerate(self.network.queries)}
+        return sorted(found, key=lambda p: (turn[self.network.readers[p[0]][0].name], self._place(p)))
 
     def _wanted(self, port: Port) -> bool:
         return bool(self.network.readers[port[0]])
@@ -170,20 +171,22 @@ class _Planner:
         self, port: Port, here: Stage, behind: Sequence[Port], done: tuple[Segment, ...]
     ) -> tuple[list[Port], Basis | None]:
         """The ports that run with this one, best first, and the basis of its priority where that differs."""
+        # What costs nothing is no work of its own: it runs with what feeds it.
+        free = [p for p in behind if self.bundles[p].cost == FREE]
         if self.level == "operator":
-            # An operator that costs nothing is no work of its own: it runs with what feeds it.
-            together = [p for p in behind if self.network.by_name[p[0]].cost == FREE]
             whole = tuple(segment(self.network, self.out, q, port) for q in self.network.readers[port[0]])
-            return together, self._basis(port, whole)
-        if len(behind) < 2:
-            return list(behind), None
+            return free, self._basis(port, whole)
+        costly = [p for p in behind if p not in free]
+        if len(costly) < 2:
+            return free + costly, None
         op = self.network.by_name[port[0]]
-        seen = [self.bundles[p].seen_from(here) for p in behind]
+        done += tuple(s for p in free for s in self.bundles[p].seen_from(here)[0])
+        seen = [self.bundles[p].seen_from(here) for p in costly]
         branches = [Branch(sum(self.weight(s) for s in segs), cost.b) for segs, cost in seen]
         defining = STRATEGIES[self.sharing.strategy](branches, op.cost.b)
         chosen = [seen[i] for i in defining.chosen]
         basis = Basis(done + tuple(s for segs, _ in chosen for s in segs), sum((cost for _, cost in chosen), op.cost))
-        return [behind[i] for i in self._runs(branches, op.cost.b)], basis
+        return free + [costly[i] for i in self._runs(branches, op.cost.b)], basis
 
     def _runs(self, branches: Sequence[Branch], c: float) -> Sequence[int]:
         """The branches that run along with a shared operator of cost c."""
@@ -193,8 +196,10 @@ class _Planner:
             return sorted(range(len(branches)), key=lambda i: -value(branches, [i], c))
         return (pdt_opt if self.sharing.strategy == "pdt-opt" else pdt)(branches, c).chosen
 
-    def _basis(self, port: Port, whole: tuple[Segment, ...]) -> Basis:
+    def _basis(self, port: Port, whole: tuple[Segment, ...]) -> Basis | None:
         """At operator level an operator is worth the segments behind it, valued like a shared operator."""
+        if not all(s.C for s in whole):
+            return None
         op = self.network.by_name[port[0]]
         branches = [Branch(self.weight(s), s.C - op.cost.b) for s in whole]
         chosen = [whole[i] for i in STRATEGIES[self.sharing.strategy](branches, op.cost.b).chosen]

@@ -17,9 +17,9 @@ class Clusters(NamedTuple):
 def logarithmic(phi: Sequence[float], m: int) -> Clusters:
     """Ranges [lo·ε^i, lo·ε^(i+1)) with ε = (hi/lo)^(1/m): inside each, priorities differ by a factor ε at most."""
     lo, hi = _range(phi, m)
-    if lo == hi:
-        return Clusters((0,) * len(phi), (lo,))
     eps = (hi / lo) ** (1 / m)
+    if eps == 1:  # equal, or so nearly that no ratio is left
+        return Clusters((0,) * len(phi), (lo,))
     # The guard keeps exact powers of ε, which the logarithm may round down, in the cluster that they begin.
     of = tuple(min(math.floor(math.log(p / lo) / math.log(eps) + 1e-9), m - 1) for p in phi)
     return Clusters(of, tuple(lo * eps**i for i in range(m)))

@@ -61,6 +61,7 @@ class RoundRobin:
             if found is not None:
                 self._at, self._runs_left, self._time_left = turn, self.runs, self.quantum
                 return self._decide(view, found, step)
+        self._runs_left = 0.0
         return None
 
     def observe(self, outcome: Outcome) -> None:

@@ -138,6 +138,8 @@ class PriorityPolicy:
     def _decision(self, view: View, best: int, n: int, priority: float, second: int | None, seen: int) -> Decision:
         basis = self._units[best].basis
         terms = {"priority": priority, "W": view.now - view.queues[best].oldest, "n": float(n)}
+        if n > 1 and self.statement.alpha == 1 and self.statement.per is Per.COST:
+            terms["ΣW"] = n * view.now - view.queues[best].arrived(n)
         terms |= {"a": basis.cost.a, "b": basis.cost.b}
         if len(basis.segments) == 1:
             terms |= {"S": basis.segments[0].S, "T": basis.segments[0].T}

@@ -1,31 +1,39 @@
 """Running a network under a policy, on the fastest kernel that covers it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from headgate.errors import InputError
 from headgate.model.network import Network
 from headgate.model.unit import Level, Sharing, Unit, plan
+from headgate.monitor.statistics import Measured, unknown
 from headgate.policy.protocol import Decision, Policy
 from headgate.policy.registry import create, listed
 from headgate.sim.compiled.chains import Log, log
 from headgate.sim.compiled.dispatch import compiled
 from headgate.sim.metrics import Floats, tally_for
-from headgate.sim.simulation import Monitor, Report, Simulation
+from headgate.sim.simulation import Report, Simulation
 
 Kernel = Literal["auto", "events", "compiled"]
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A policy by name with its options, the level it schedules at, and how it deals with shared operators."""
+    """A policy by name with its options, and what it works with.
+
+    `level` is the grain at which it schedules, `sharing` how it deals with shared operators, `price` the time of one
+    scheduling operation. With measured statistics it starts out knowing nothing and learns from the runs, refreshed
+    every `period` seconds.
+    """
 
     policy: str
     options: Mapping[str, Any] = field(default_factory=dict)
     level: Level = "query"
     sharing: Sharing = Sharing()
     price: float = 0.0
+    statistics: Literal["declared", "measured"] = "declared"
+    period: float = 1.0
     label: str = ""
 
     @property
@@ -50,7 +58,6 @@ def simulate(
     seed: int = 0,
     *,
     kernel: Kernel = "auto",
-    monitor: Callable[[Sequence[Unit]], Monitor] | None = None,
     departures: Log | None = None,
     on_decision: Callable[[float, Decision], None] | None = None,
     commit: Literal["result", "run"] = "result",
@@ -58,7 +65,7 @@ def simulate(
     """Serve all arrivals of all streams. `streams` are their mean rates, `arrivals` their times in chunks."""
     units = setting.plan(network, streams)
     policy = setting.create()
-    plain = monitor is None and on_decision is None and commit == "result"
+    plain = setting.statistics == "declared" and on_decision is None and commit == "result"
     fast = compiled(network, units, policy, setting.level, setting.price) if kernel != "events" and plain else None
     if fast is not None:
         return fast.run(arrivals, seed, tally_for(network), departures or log())
@@ -68,6 +75,10 @@ def simulate(
             f"policy {setting.name} at {setting.level} level on another network",
             "Use kernel: auto or events.",
         )
+    monitor = None
+    if setting.statistics == "measured":
+        units = unknown(units)
+        monitor = Measured(units, setting.period)
     return Simulation(
         network,
         units,
@@ -75,7 +86,7 @@ def simulate(
         {name: _times(chunks) for name, chunks in arrivals.items()},
         seed,
         price=setting.price,
-        monitor=monitor(units) if monitor else None,
+        monitor=monitor,
         on_decision=on_decision,
         commit=commit,
     ).run()

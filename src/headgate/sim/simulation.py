@@ -189,6 +189,7 @@ class Simulation:
         ]
         self._sides: dict[Port, Side[Item]] = {}
         self._seen: dict[str, int] = {}
+        self._open = len(self.arrivals)
         self._idle = True
         self._runs: Iterator[Run] = iter(())
         self._last_finish = 0.0
@@ -203,7 +204,9 @@ class Simulation:
 
     def _next_arrival(self, stream: str) -> None:
         time = next(self.arrivals[stream], None)
-        if time is not None:
+        if time is None:
+            self._open -= 1
+        else:
             self._agenda.at(time, Rank.ARRIVAL, lambda: self._arrive(stream, time))
 
     def _arrive(self, stream: str, time: float) -> None:
@@ -227,9 +230,11 @@ class Simulation:
     def _refresh(self) -> None:
         if self.monitor is None:
             return
-        self.units = self.monitor.units()
-        self.policy.prepare(self.units)
-        if self._held or not self._idle:
+        fresh = self.monitor.units()
+        if fresh is not self.units:
+            self.units = fresh
+            self.policy.prepare(fresh)
+        if self._open or self._held or not self._idle:
             self._agenda.at(self._agenda.now + self.monitor.period, Rank.CONTROL, self._refresh)
 
     def _dispatch(self) -> None:

@@ -26,6 +26,23 @@ class Chains(NamedTuple):
     T: Floats
 
 
+class Members(NamedTuple):
+    """Queries in groups: query[start[k]] … query[start[k + 1] − 1] have the same static priority phi[k]."""
+
+    start: Ints
+    query: Ints
+    phi: Floats
+
+
+def members(groups: Sequence[Sequence[int]], phi: Sequence[float]) -> Members:
+    """The arrays of groups with a static priority each."""
+    return Members(
+        np.cumsum([0, *(len(group) for group in groups)]),
+        np.array([q for group in groups for q in group], np.int64),
+        np.array(phi),
+    )
+
+
 class Feed(NamedTuple):
     """Arrival times, the number of the first one, whether they are the last, and the seed of the draws."""
 

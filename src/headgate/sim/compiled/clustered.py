@@ -1,7 +1,5 @@
 """Clustered BSD over one stream: full or pruned search, one query or the whole cluster at a time."""
 
-from typing import NamedTuple
-
 import numba as nb
 import numpy as np
 
@@ -16,6 +14,7 @@ from headgate.sim.compiled.chains import (
     Chains,
     Feed,
     Log,
+    Members,
     State,
     depart,
     serve,
@@ -24,14 +23,6 @@ from headgate.sim.draws import key
 from headgate.sim.metrics import Floats, Ints, Tally, record
 
 SEARCH = {"scan": 0, "fagin": 1, "threshold": 2}
-
-
-class Members(NamedTuple):
-    """Cluster k holds the queries query[start[k]] … query[start[k + 1] − 1] and has a pseudo priority."""
-
-    start: Ints
-    query: Ints
-    pseudo: Floats
 
 
 @nb.njit(inline="always", cache=True)

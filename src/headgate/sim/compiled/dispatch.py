@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Protocol
 
 import numpy as np
@@ -27,6 +28,7 @@ from headgate.sim.compiled.chains import (
     State,
     chains,
     is_chains,
+    members,
     state,
 )
 from headgate.sim.metrics import Floats, Ints, Tally
@@ -120,7 +122,9 @@ def _query_level(stream: str, ch: Chains, units: Sequence[Unit], statement: Stat
     if statement.alpha == 0:
         return _Fed(stream, lambda f, s, t, lg: shared_stream.by_list(f, s, ch, order, t, lg), len(units))
     charged = price if compares else 0.0
-    return _Fed(stream, lambda f, s, t, lg: shared_stream.by_scan(f, s, ch, order, phi, charged, t, lg), len(units))
+    places = [list(same) for _, same in groupby(range(len(order)), key=lambda k: phi[k])]
+    alike = members([order[same].tolist() for same in places], [phi[same[0]] for same in places])
+    return _Fed(stream, lambda f, s, t, lg: shared_stream.by_scan(f, s, ch, alike, charged, t, lg), len(places))
 
 
 def _ranked(statement: Statement, units: Sequence[Unit]) -> tuple[Ints, Floats, bool]:
@@ -149,15 +153,11 @@ def _operator_level(network: Network, units: Sequence[Unit], statement: Statemen
 
 def _clusters(stream: str, ch: Chains, units: Sequence[Unit], policy: ClusteredBsd, price: float) -> Compiled:
     policy.prepare(units)
-    members = clustered.Members(
-        np.cumsum([0] + [len(m) for m in policy.members]),
-        np.array([q for m in policy.members for q in m], np.int64),
-        np.array(policy.pseudo),
-    )
+    grouped = members(policy.members, policy.pseudo)
     how, whole = clustered.SEARCH[policy.search], policy.processing == "cluster"
     return _Fed(
         stream,
-        lambda f, s, t, lg: clustered.by_clusters(f, s, ch, members, how, whole, price, t, lg),
+        lambda f, s, t, lg: clustered.by_clusters(f, s, ch, grouped, how, whole, price, t, lg),
         len(policy.pseudo),
     )
 
@@ -183,6 +183,4 @@ def _over_groups(network: Network, units: Sequence[Unit], policy: Policy) -> Com
     g, ch = groups.groups(network, units)
     order, phi, _ = _ranked(policy.statement, units)
     alpha = policy.statement.alpha
-    return _Whole(
-        network.streams, lambda A, seed, t: groups.by_priority(g, ch, A[0], seed, order, phi, alpha, t)
-    )
+    return _Whole(network.streams, lambda A, seed, t: groups.by_priority(g, ch, A[0], seed, order, phi, alpha, t))

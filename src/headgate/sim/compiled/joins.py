@@ -171,6 +171,7 @@ def by_turns(
                     runs_left, time_left = most, quantum
                     break
             if not found:
+                runs_left = 0.0
                 soonest = _next(times, arrived)
                 if soonest == np.inf:
                     return runs, busy, now

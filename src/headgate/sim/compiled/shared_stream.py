@@ -18,6 +18,7 @@ from headgate.sim.compiled.chains import (
     Chains,
     Feed,
     Log,
+    Members,
     State,
     depart,
     serve,
@@ -73,8 +74,8 @@ BLOCK = 16
 
 
 @nb.njit(inline="always", cache=True)
-def _best(phi: Floats, heads: Floats, order: Ints, head: Ints, now: float) -> int:
-    """Place of the query with the largest φ·W; of equals the higher φ, then the tuple that came first.
+def _best(phi: Floats, heads: Floats, now: float) -> int:
+    """Place of the largest φ·W; of equals the higher φ.
 
     Places are in order of φ. A query is never ahead of one with a higher φ: at the same tuple that one would have
     been chosen. So the oldest tuple of a block is that of its last place, which bounds the block's priorities, and
@@ -83,31 +84,34 @@ def _best(phi: Floats, heads: Floats, order: Ints, head: Ints, now: float) -> in
     best, most = 0, -np.inf
     for start in range(0, len(phi), BLOCK):
         last = min(start + BLOCK, len(phi)) - 1
-        bound = phi[start] * (now - heads[last])
-        if bound < most or (bound == most and head[order[last]] >= head[order[best]]):
+        if phi[start] * (now - heads[last]) <= most:
             continue
         for k in range(start, last + 1):
             v = phi[k] * (now - heads[k])
-            if v > most or (v == most and phi[k] == phi[best] and head[order[k]] < head[order[best]]):
+            if v > most:
                 best, most = k, v
     return best
 
 
 @nb.njit(cache=True)
-def by_scan(f: Feed, s: State, ch: Chains, order: Ints, phi: Floats, price: float, t: Tally, lg: Log) -> None:
-    """Priorities φ·W, all compared at every decision; `phi` in the order of `order`. Decisions cost `price` each."""
+def by_scan(f: Feed, s: State, ch: Chains, alike: Members, price: float, t: Tally, lg: Log) -> None:
+    """Priorities φ·W, all compared at every decision, each of which costs `price` per operation.
+
+    Queries with the same φ take turns tuple by tuple, so they share a place: its oldest tuple is head[k], and
+    progress[k] of its queries are done with that one.
+    """
     A, base, seed = f.A, f.base, f.seed
-    head, times, counts = s.head, s.times, s.counts
+    head, due, times, counts = s.head, s.progress, s.times, s.counts
     start, cost, passes, operator, T = ch
+    first_of, queries, phi = alike
     cls, sums, bins = t
-    n, size = len(A), len(order)
+    n, size = len(A), len(phi)
     now, arrived = times[NOW], counts[ARRIVED]
     heads = np.empty(size)
     ready = 0
     for k in range(size):
-        i = head[order[k]]
-        heads[k] = A[i] if i < arrived else NOT_YET
-        ready += i < arrived
+        heads[k] = A[head[k]] if head[k] < arrived else NOT_YET
+        ready += head[k] < arrived
     while True:
         if arrived < n and A[arrived] <= now:
             first = arrived
@@ -125,24 +129,32 @@ def by_scan(f: Feed, s: State, ch: Chains, order: Ints, phi: Floats, price: floa
                 break
             now = A[arrived]
             continue
-        k = _best(phi, heads, order, head, now)
-        overhead = price * (2 * ready - 1)
-        times[OVERHEAD] += overhead
-        now += overhead
-        q = order[k]
-        i = head[q]
+        k = _best(phi, heads, now)
+        if price > 0:
+            waiting = 0
+            for x in range(size):
+                if head[x] < arrived:
+                    waiting += first_of[x + 1] - first_of[x] - (due[x] if head[x] + 1 == arrived else 0)
+            overhead = price * (2 * waiting - 1)
+            times[OVERHEAD] += overhead
+            now += overhead
+        q = queries[first_of[k] + due[k]]
+        i = head[k]
         elapsed, passed = serve(start, cost, passes, operator, q, key(seed, np.uint64(base + i)), 0.0)
         end = now + elapsed
         if passed:
             r = end - A[i]
             record(cls, sums, bins, q, r, r / T[q])
             depart(lg, q, base + i, end)
-        head[q] = i + 1
-        if i + 1 < arrived:
-            heads[k] = A[i + 1]
-        else:
-            heads[k] = NOT_YET
-            ready -= 1
+        due[k] += 1
+        if first_of[k] + due[k] == first_of[k + 1]:
+            due[k] = 0
+            head[k] = i + 1
+            if i + 1 < arrived:
+                heads[k] = A[i + 1]
+            else:
+                heads[k] = NOT_YET
+                ready -= 1
         times[BUSY] += end - now
         now = end
         counts[JOBS] += 1
@@ -173,6 +185,7 @@ def by_turns(f: Feed, s: State, ch: Chains, runs: float, quantum: float, t: Tall
                     left[0], left[1] = runs, quantum
                     break
             if not found:
+                left[0] = 0.0
                 if arrived == n:
                     break
                 now = A[arrived]

@@ -1,0 +1,74 @@
+"""Online estimates that forget: the cost of a train as a + b·n, and a share."""
+
+from dataclasses import dataclass, field
+
+from headgate.model.operator import Cost
+
+FORGETTING = 0.98
+
+
+@dataclass
+class TrainCost:
+    """a + b·n by recursive least squares, begun at a guess.
+
+    The guess is believed as far as it goes: a part that is guessed as 0 stays 0, so that runs of one length, which
+    cannot tell a from b, do not invent a fixed cost where there is none.
+    """
+
+    guess: Cost
+    forgetting: float = FORGETTING
+    _theta: tuple[float, float] = field(init=False)
+    _p: tuple[float, float, float] = field(init=False)
+    _limit: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        a, b = self.guess.a, self.guess.b
+        self._theta = a, b
+        self._p = (a * a, 0.0, b * b)
+        self._limit = 10 * (a * a + b * b)
+
+    def observe(self, n: int, seconds: float) -> None:
+        """Take one run of n tuples."""
+        a, b = self._theta
+        p, q, r = self._p
+        gain = p + q * n, q + r * n
+        # The spread of a measurement is about a tenth of it; relative to that, the guess is a wide prior.
+        noise = (0.1 * seconds) ** 2 + 1e-30
+        scale = noise + gain[0] + gain[1] * n
+        error = seconds - (a + b * n)
+        ka, kb = gain[0] / scale, gain[1] / scale
+        self._theta = max(0.0, a + ka * error), max(0.0, b + kb * error)
+        fresh = p - ka * gain[0], q - ka * gain[1], r - kb * gain[1]
+        # Forgetting without news inflates the spread for ever; it stops at that of a wide prior.
+        grow = 1 / self.forgetting if fresh[0] + fresh[2] < self._limit else 1.0
+        self._p = fresh[0] * grow, fresh[1] * grow, fresh[2] * grow
+
+    @property
+    def cost(self) -> Cost:
+        """The estimate."""
+        return Cost(*self._theta)
+
+
+@dataclass
+class Average:
+    """A weighted mean that forgets, begun at a guess that counts as `trust` observations."""
+
+    guess: float
+    trust: float = 20.0
+    forgetting: float = FORGETTING
+    _sum: float = field(init=False)
+    _weight: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._sum, self._weight = self.guess * self.trust, self.trust
+
+    def observe(self, total: float, n: float = 1.0) -> None:
+        """Take n observations that add up to a total."""
+        keep = self.forgetting**n
+        self._sum = self._sum * keep + total
+        self._weight = self._weight * keep + n
+
+    @property
+    def value(self) -> float:
+        """The estimate."""
+        return self._sum / self._weight

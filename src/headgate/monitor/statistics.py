@@ -1,0 +1,80 @@
+"""The statistics of a plan as they are measured: the units again, with what their runs have shown."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headgate.model.operator import Cost
+from headgate.model.parameters import Segment, Stage
+from headgate.model.unit import Basis, Unit
+from headgate.monitor.estimators import Average, TrainCost
+from headgate.policy.protocol import Outcome
+
+LEAST_SHARE = 1e-6
+
+
+class Measured:
+    """Turns outcomes into units with measured cost, selectivity and ideal time.
+
+    Every `period` seconds a backend asks for the units and prepares its policy with them. They stay the same object
+    while nothing has moved by more than `tolerance`, so that orders and clusters are not rebuilt for noise.
+    """
+
+    def __init__(self, units: Sequence[Unit], period: float = 1.0, tolerance: float = 0.05) -> None:
+        self.period = period
+        self._tolerance = tolerance
+        self._units = tuple(units)
+        self._cost = [TrainCost(unit.cost) for unit in units]
+        self._share = [[Average(s.S) for s in unit.segments] for unit in units]
+        self._ideal = [Average(_longest(unit)) for unit in units]
+
+    def observe(self, outcome: Outcome) -> None:
+        """Take one outcome. A single tuple that gave a result shows the ideal time."""
+        i, n = outcome.run
+        seconds = outcome.finished - outcome.started
+        self._cost[i].observe(n, seconds)
+        for share, results in zip(self._share[i], outcome.results, strict=True):
+            share.observe(results, n)
+        if n == 1 and any(outcome.results):
+            self._ideal[i].observe(seconds)
+
+    def units(self) -> Sequence[Unit]:
+        """The units as measured."""
+        fresh = tuple(self._measured(i, unit) for i, unit in enumerate(self._units))
+        if any(self._moved(old, new) for old, new in zip(self._units, fresh, strict=True)):
+            self._units = fresh
+        return self._units
+
+    def _measured(self, i: int, unit: Unit) -> Unit:
+        if not unit.segments:
+            return unit
+        cost = self._cost[i].cost
+        costlier = cost.b / unit.cost.b if unit.cost.b else 1.0
+        slower = self._ideal[i].value / _longest(unit)
+        segments = tuple(
+            Segment(s.query, (Stage(s.C * costlier, max(LEAST_SHARE, share.value)),), s.T * slower)
+            for s, share in zip(unit.segments, self._share[i], strict=True)
+        )
+        return unit.measured(cost, segments)
+
+    def _moved(self, old: Unit, new: Unit) -> bool:
+        pairs = [(old.cost.of(1), new.cost.of(1))]
+        pairs += [pair for a, b in zip(old.segments, new.segments, strict=True) for pair in ((a.S, b.S), (a.T, b.T))]
+        return any(abs(after - before) > self._tolerance * before for before, after in pairs)
+
+
+def _longest(unit: Unit) -> float:
+    """The ideal time of the unit's slowest query."""
+    return max((s.T for s in unit.segments), default=1.0)
+
+
+def unknown(units: Sequence[Unit]) -> tuple[Unit, ...]:
+    """The units of somebody who knows nothing about them yet: each costs and yields what the average one does."""
+    n = len(units)
+    cost = Cost(sum(u.cost.a for u in units) / n, sum(u.cost.b for u in units) / n)
+    segments = [s for u in units for s in u.segments]
+    S, T = (sum(getattr(s, name) for s in segments) / len(segments) for name in ("S", "T"))
+    found = []
+    for unit in units:
+        alike = tuple(Segment(s.query, (Stage(cost.b / len(unit.segments), S),), T) for s in unit.segments)
+        found.append(replace(unit, cost=cost, segments=alike, basis=Basis(alike or unit.basis.segments, cost)))
+    return tuple(found)
