@@ -3,14 +3,15 @@
 import json
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from headgate.experiments.report import Outcome
+if TYPE_CHECKING:
+    from headgate.experiments.report import Outcome
 
 _STYLE = {"in band": "green", "out of band": "bold red", "miss": "yellow", "reported": "dim"}
 _TRACES = "HEADGATE_TRACES"
@@ -86,7 +87,7 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _show(outcome: Outcome, console: Console) -> None:
+def _show(outcome: "Outcome", console: Console) -> None:
     table = Table(title=f"{outcome.id}  {outcome.title}", title_justify="left", title_style="bold")
     for column in ("what", "paper says", "we measure", "band", "verdict"):
         table.add_column(column, overflow="fold")

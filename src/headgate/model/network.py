@@ -119,10 +119,9 @@ class Network:
         done = set(self.order)
         stuck = [op.name for op in self.operators if op.name not in done]
         if stuck:
-            cycle = " -> ".join(self._cycle(stuck))
-            raise InputError(
-                "a query network has no cycle", cycle, f"Give '{stuck[0]}' an input that it does not feed."
-            )
+            cycle = list(self._cycle(stuck))
+            remedy = f"Give '{cycle[0]}' an input that it does not feed."
+            raise InputError("a query network has no cycle", " -> ".join(cycle), remedy)
 
     def _cycle(self, stuck: list[str]) -> Iterator[str]:
         """One way round a cycle among the operators that never became ready."""

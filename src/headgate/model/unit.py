@@ -32,6 +32,13 @@ class Basis:
     segments: tuple[Segment, ...]
     cost: Cost
 
+    def __add__(self, other: "Basis") -> "Basis":
+        return Basis(self.segments + other.segments, self.cost + other.cost)
+
+    def seen_from(self, stage: Stage) -> "Basis":
+        """The same as it looks from the operator that feeds it."""
+        return Basis(tuple(s.after(stage) for s in self.segments), Cost(self.cost.a, stage.s * self.cost.b))
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -83,15 +90,11 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True)
 class _Bundle:
-    """The fused part from one port on: what it runs, what it is worth, what it costs per tuple and per train."""
+    """The fused part from one port on: its operators, what they yield and cost, and what a policy values it by."""
 
     members: tuple[str, ...]
-    segments: tuple[Segment, ...]
-    cost: Cost
-
-    def seen_from(self, stage: Stage) -> tuple[tuple[Segment, ...], Cost]:
-        """Its segments and cost as they look from the operator that feeds it."""
-        return tuple(s.after(stage) for s in self.segments), Cost(self.cost.a, stage.s * self.cost.b)
+    runs: Basis
+    worth: Basis
 
 
 def plan(
@@ -116,7 +119,6 @@ class _Planner:
     ) -> None:
         self.network, self.out, self.weight, self.level, self.sharing = network, out, weight, level, sharing
         self.bundles: dict[Port, _Bundle] = {}
-        self.bases: dict[Port, Basis] = {}
         self.cuts: set[Port] = set()
 
     def units(self) -> tuple[Unit, ...]:
@@ -155,38 +157,32 @@ class _Planner:
         behind = [p for p in self.network.consumers[name] if self._wanted(p)]
         if op.kind is Kind.SOURCE and op.cost == FREE:
             return
-        together, basis = self._together(port, here, behind, done)
+        runs = Basis(done, op.cost)
+        together, worth = self._together(port, here, behind, runs)
         members: tuple[str, ...] = (name,)
-        segments, cost = done, op.cost
         self.cuts.update(p for p in behind if p not in together)
         for p in together:
-            seen, extra = self.bundles[p].seen_from(here)
             members += self.bundles[p].members
-            segments += seen
-            cost += extra
-        self.bundles[port] = _Bundle(tuple(dict.fromkeys(members)), segments, cost)
-        self.bases[port] = basis or Basis(segments, cost)
+            runs += self.bundles[p].runs.seen_from(here)
+        # An operator that both inputs of a join lead to runs after both, so its last place counts.
+        self.bundles[port] = _Bundle(tuple(dict.fromkeys(reversed(members)))[::-1], runs, worth)
 
-    def _together(
-        self, port: Port, here: Stage, behind: Sequence[Port], done: tuple[Segment, ...]
-    ) -> tuple[list[Port], Basis | None]:
-        """The ports that run with this one, best first, and the basis of its priority where that differs."""
+    def _together(self, port: Port, here: Stage, behind: Sequence[Port], own: Basis) -> tuple[list[Port], Basis]:
+        """The ports that run with this one, best first, and what all of that is valued by."""
         # What costs nothing is no work of its own: it runs with what feeds it.
-        free = [p for p in behind if self.bundles[p].cost == FREE]
+        free = [p for p in behind if self.bundles[p].runs.cost == FREE]
+        costly = [p for p in behind if p not in free]
+        worth = sum((self.bundles[p].worth.seen_from(here) for p in free), own)
         if self.level == "operator":
             whole = tuple(segment(self.network, self.out, q, port) for q in self.network.readers[port[0]])
-            return free, self._basis(port, whole)
-        costly = [p for p in behind if p not in free]
+            return free, self._basis(port, whole) if all(s.C for s in whole) else worth
+        seen = [self.bundles[p].worth.seen_from(here) for p in costly]
         if len(costly) < 2:
-            return free + costly, None
-        op = self.network.by_name[port[0]]
-        done += tuple(s for p in free for s in self.bundles[p].seen_from(here)[0])
-        seen = [self.bundles[p].seen_from(here) for p in costly]
-        branches = [Branch(sum(self.weight(s) for s in segs), cost.b) for segs, cost in seen]
-        defining = STRATEGIES[self.sharing.strategy](branches, op.cost.b)
-        chosen = [seen[i] for i in defining.chosen]
-        basis = Basis(done + tuple(s for segs, _ in chosen for s in segs), sum((cost for _, cost in chosen), op.cost))
-        return free + [costly[i] for i in self._runs(branches, op.cost.b)], basis
+            return free + costly, sum(seen, worth)
+        branches = [Branch(sum(self.weight(s) for s in b.segments), b.cost.b) for b in seen]
+        defining = STRATEGIES[self.sharing.strategy](branches, own.cost.b)
+        runs = [costly[i] for i in self._runs(branches, own.cost.b)]
+        return free + runs, sum((seen[i] for i in defining.chosen), worth)
 
     def _runs(self, branches: Sequence[Branch], c: float) -> Sequence[int]:
         """The branches that run along with a shared operator of cost c."""
@@ -196,10 +192,8 @@ class _Planner:
             return sorted(range(len(branches)), key=lambda i: -value(branches, [i], c))
         return (pdt_opt if self.sharing.strategy == "pdt-opt" else pdt)(branches, c).chosen
 
-    def _basis(self, port: Port, whole: tuple[Segment, ...]) -> Basis | None:
+    def _basis(self, port: Port, whole: tuple[Segment, ...]) -> Basis:
         """At operator level an operator is worth the segments behind it, valued like a shared operator."""
-        if not all(s.C for s in whole):
-            return None
         op = self.network.by_name[port[0]]
         branches = [Branch(self.weight(s), s.C - op.cost.b) for s in whole]
         chosen = [whole[i] for i in STRATEGIES[self.sharing.strategy](branches, op.cost.b).chosen]
@@ -213,9 +207,9 @@ class _Planner:
             number,
             Entry(*port),
             bundle.members,
-            bundle.segments,
-            bundle.cost,
-            self.bases[port],
+            bundle.runs.segments,
+            bundle.runs.cost,
+            bundle.worth,
             leaf,
             readers[0].cls,
         )

@@ -20,21 +20,22 @@ class TrainCost:
     _theta: tuple[float, float] = field(init=False)
     _p: tuple[float, float, float] = field(init=False)
     _limit: float = field(init=False)
+    _noise: float = field(init=False)
 
     def __post_init__(self) -> None:
         a, b = self.guess.a, self.guess.b
         self._theta = a, b
         self._p = (a * a, 0.0, b * b)
         self._limit = 10 * (a * a + b * b)
+        # A run varies by about a tenth; relative to that, the guess is a wide prior. (Never 0: it is divided by.)
+        self._noise = (0.1 * self.guess.of(1)) ** 2 + 1e-30
 
     def observe(self, n: int, seconds: float) -> None:
         """Take one run of n tuples."""
         a, b = self._theta
         p, q, r = self._p
         gain = p + q * n, q + r * n
-        # The spread of a measurement is about a tenth of it; relative to that, the guess is a wide prior.
-        noise = (0.1 * seconds) ** 2 + 1e-30
-        scale = noise + gain[0] + gain[1] * n
+        scale = self._noise + gain[0] + gain[1] * n
         error = seconds - (a + b * n)
         ka, kb = gain[0] / scale, gain[1] / scale
         self._theta = max(0.0, a + ka * error), max(0.0, b + kb * error)

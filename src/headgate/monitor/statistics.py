@@ -23,6 +23,7 @@ class Measured:
         self.period = period
         self._tolerance = tolerance
         self._units = tuple(units)
+        self._seen: set[int] = set()
         self._cost = [TrainCost(unit.cost) for unit in units]
         self._share = [[Average(s.S) for s in unit.segments] for unit in units]
         self._ideal = [Average(_longest(unit)) for unit in units]
@@ -31,6 +32,7 @@ class Measured:
         """Take one outcome. A single tuple that gave a result shows the ideal time."""
         i, n = outcome.run
         seconds = outcome.finished - outcome.started
+        self._seen.add(i)
         self._cost[i].observe(n, seconds)
         for share, results in zip(self._share[i], outcome.results, strict=True):
             share.observe(results, n)
@@ -45,7 +47,7 @@ class Measured:
         return self._units
 
     def _measured(self, i: int, unit: Unit) -> Unit:
-        if not unit.segments:
+        if not unit.segments or i not in self._seen:
             return unit
         cost = self._cost[i].cost
         costlier = cost.b / unit.cost.b if unit.cost.b else 1.0

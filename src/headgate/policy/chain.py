@@ -7,7 +7,7 @@ from headgate.policy.statement import Per, Statement
 
 CHAIN = Statement(
     name="chain",
-    weight=lambda s: s.C * s.slope,
+    weight=lambda s: s.C * s.slope if s.C else 1.0,
     alpha=0,
     per=Per.COST,
     formula="slope of the lower envelope",

@@ -8,7 +8,7 @@ from headgate.policy.statement import Per, Statement
 
 ML = Statement(
     name="ml",
-    weight=lambda s: s.C / s.output_cost,
+    weight=lambda s: s.C / s.output_cost if s.C else s.S,
     alpha=0,
     per=Per.COST,
     formula="1/Σ(c_d/S_d)",

@@ -22,10 +22,11 @@ FORMULA = "next in turn; inside the query S/C"
 class RoundRobin:
     """Visit the queries in turn; a visit ends after `runs` runs or `quantum` seconds, whichever is first.
 
+    Without either a visit is one run; with a quantum alone, only the time bounds it.
     `over="units"` takes each unit as a turn of its own, so that a join's two inputs get one visit each.
     """
 
-    runs: float = 1
+    runs: float | None = None
     quantum: float = math.inf
     over: Literal["queries", "units"] = "queries"
     train: Train = ONE
@@ -36,9 +37,16 @@ class RoundRobin:
     _time_left: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        for name, value in (("runs", self.runs), ("quantum", self.quantum)):
+        for name, value in (("runs", self.visit), ("quantum", self.quantum)):
             if not value > 0:
                 raise InputError(f"round robin: {name} of a visit is above 0", value, "Give a positive number.")
+
+    @property
+    def visit(self) -> float:
+        """The runs that a visit may take."""
+        if self.runs is not None:
+            return self.runs
+        return 1 if self.quantum == math.inf else math.inf
 
     def prepare(self, units: Sequence[Unit]) -> None:
         """Group the units by query, each group in rate order: finishing a tuple comes before starting one."""
@@ -59,7 +67,7 @@ class RoundRobin:
             turn = (self._at + step) % len(self._groups)
             found = self._ready(view, turn)
             if found is not None:
-                self._at, self._runs_left, self._time_left = turn, self.runs, self.quantum
+                self._at, self._runs_left, self._time_left = turn, self.visit, self.quantum
                 return self._decide(view, found, step)
         self._runs_left = 0.0
         return None

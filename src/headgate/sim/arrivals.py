@@ -36,26 +36,34 @@ class Arrivals(Protocol):
 
 def take(arrivals: Arrivals, n: int, rng: np.random.Generator) -> FloatArray:
     """The first `n` arrival times; fewer where the process ends before."""
+    return np.concatenate([np.empty(0), *first(arrivals, n, rng)])
+
+
+def first(arrivals: Arrivals, n: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """The first `n` arrival times in chunks; fewer where the process ends before."""
     require(is_count(n, 0), "take: n is a whole number, 0 or more", n, "Give the number of arrivals.")
-    parts: list[FloatArray] = []
     missing = n
     source = arrivals.chunks(rng)
     while missing > 0 and (chunk := next(source, None)) is not None:
-        parts.append(chunk[:missing])
-        missing -= len(parts[-1])
-    return np.concatenate(parts) if parts else np.empty(0)
+        yield chunk[:missing]
+        missing -= len(chunk)
 
 
 def until(arrivals: Arrivals, end: float, rng: np.random.Generator) -> FloatArray:
     """All arrival times before `end`."""
+    return np.concatenate([np.empty(0), *before(arrivals, end, rng)])
+
+
+def before(arrivals: Arrivals, end: float, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """All arrival times before `end` in chunks."""
     # An infinite or NaN end would never stop an endless process.
     require_not_negative("until", "seconds", end=end)
-    parts: list[FloatArray] = []
     for chunk in arrivals.chunks(rng):
-        parts.append(chunk[: np.searchsorted(chunk, end)])
-        if len(parts[-1]) < len(chunk):
+        early = chunk[: np.searchsorted(chunk, end)]
+        if len(early):
+            yield early
+        if len(early) < len(chunk):
             break
-    return np.concatenate(parts) if parts else np.empty(0)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The event queue: what happens when, in an order that does not depend on chance.
 
 At equal times a run finishes before a controller acts, a controller before tuples arrive, and all of that before
-the next decision. Events of the same kind keep the order in which they were put in.
+the next decision. Tuples come in the order of their streams, and events of the same rank as they were put in.
 """
 
 import heapq
@@ -11,7 +11,7 @@ from itertools import count
 
 
 class Rank(IntEnum):
-    """The order of events at the same time."""
+    """The order of events at the same time. Streams have a rank of their own each, from `ARRIVAL` on."""
 
     FINISH = 0
     CONTROL = 1
@@ -23,10 +23,10 @@ class Agenda:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self._heap: list[tuple[float, Rank, int, Callable[[], None]]] = []
+        self._heap: list[tuple[float, int, int, Callable[[], None]]] = []
         self._tick = count()
 
-    def at(self, time: float, rank: Rank, event: Callable[[], None]) -> None:
+    def at(self, time: float, rank: int, event: Callable[[], None]) -> None:
         """Have an event happen at a time."""
         heapq.heappush(self._heap, (time, rank, next(self._tick), event))
 

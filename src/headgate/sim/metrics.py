@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from headgate.model.network import Network
 
@@ -167,5 +167,5 @@ def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     v = np.asarray(values, dtype=np.float64)
     half = math.nan
     if len(v) > 1:
-        half = float(stats.t.ppf((1 + confidence) / 2, len(v) - 1) * v.std(ddof=1) / math.sqrt(len(v)))
+        half = float(stdtrit(len(v) - 1, (1 + confidence) / 2) * v.std(ddof=1) / math.sqrt(len(v)))
     return Interval(float(v.mean()), half, float(v.min()), float(v.max()), len(v))

@@ -16,6 +16,7 @@ from headgate.sim.metrics import Floats, tally_for
 from headgate.sim.simulation import Report, Simulation
 
 Kernel = Literal["auto", "events", "compiled"]
+Statistics = Literal["declared", "measured"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Setting:
     level: Level = "query"
     sharing: Sharing = Sharing()
     price: float = 0.0
-    statistics: Literal["declared", "measured"] = "declared"
+    statistics: Statistics = "declared"
     period: float = 1.0
     label: str = ""
 

@@ -53,12 +53,13 @@ class Item(NamedTuple):
 
 
 class Line:
-    """The queue of a unit."""
+    """The queue of a unit. Where it stands behind a join, tuples come as matches are made and not as they arrived."""
 
-    __slots__ = ("items",)
+    __slots__ = ("in_order", "items")
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_order: bool) -> None:
         self.items: deque[Item] = deque()
+        self.in_order = in_order
 
     @property
     def pending(self) -> int:
@@ -74,6 +75,10 @@ class Line:
     def position(self) -> int:
         """Number of the first in line."""
         return self.items[0].position
+
+    def earliest(self) -> float:
+        """The earliest arrival in the line."""
+        return self.oldest if self.in_order else min((item.arrival for item in self.items), default=math.inf)
 
     def arrived(self, n: int) -> float:
         """Sum of the arrival times of the first n."""
@@ -170,7 +175,7 @@ class Simulation:
         network = self.network
         queries = network.queries
         self.report = Report(tally_for(network))
-        self._lines = [Line() for _ in self.units]
+        self._lines = [Line(in_order=unit.leaf) for unit in self.units]
         self._at: dict[Port, Line] = {
             (u.entry.operator, u.entry.port): line for u, line in zip(self.units, self._lines, strict=True)
         }
@@ -207,7 +212,7 @@ class Simulation:
         if time is None:
             self._open -= 1
         else:
-            self._agenda.at(time, Rank.ARRIVAL, lambda: self._arrive(stream, time))
+            self._agenda.at(time, Rank.ARRIVAL + self._streams[stream], lambda: self._arrive(stream, time))
 
     def _arrive(self, stream: str, time: float) -> None:
         identity = draws.identity(self._streams[stream], self._counts[stream])
@@ -308,6 +313,8 @@ class Simulation:
                 at = elapsed + op.cost.of(k)
                 leaving.extend((query, result, at) for query in self._emits.get(name, ()) for result in made)
             elapsed += op.cost.of(len(batch))
+            if op.kind is Kind.WINDOW_JOIN:
+                self._evict(op)
             for consumer in self.network.consumers[name]:
                 if consumer[0] in inside:
                     inbox.setdefault(consumer[0], []).extend((consumer[1], item) for item in out)
@@ -343,11 +350,9 @@ class Simulation:
 
     def _join(self, op: Operator, port: int, item: Item) -> Iterator[Item]:
         """Insert a tuple into its side of a symmetric hash join and probe the other."""
-        window = op.window or 0.0
         mine, other = (self._sides.setdefault((op.name, p), Side()) for p in (port, 1 - port))
         mine.insert(item.arrival, item)
-        other.evict(min(self._oldest_ahead((op.name, port)), self._agenda.now) - window)
-        for partner in other.within(item.arrival, window):
+        for partner in other.within(item.arrival, op.window or 0.0):
             left, right = (item, partner) if port == 0 else (partner, item)
             identity = draws.pair(left.identity, right.identity)
             if self._chance(identity, op) < op.selectivity:
@@ -355,12 +360,22 @@ class Simulation:
                 last = max(left, right, key=lambda i: i.position)
                 yield last._replace(identity=identity, steps=steps)
 
+    def _evict(self, op: Operator) -> None:
+        """Forget what nothing can match that waits or is still to come; a run's own tuples have all been here."""
+        for port in range(2):
+            if side := self._sides.get((op.name, port)):
+                ahead = min(self._oldest_ahead((op.name, 1 - port)), self._agenda.now)
+                side.evict(ahead - (op.window or 0.0))
+
     def _oldest_ahead(self, port: Port) -> float:
         """Arrival of the oldest tuple that may still come to an input of an operator."""
-        oldest = self._at[port].oldest if port in self._at else math.inf
-        name = self.network.by_name[port[0]].inputs[port[1]]
-        op = self.network.by_name[name]
-        return min([oldest, *(self._oldest_ahead((name, p)) for p in range(len(op.inputs)))])
+        oldest = self._at[port].earliest() if port in self._at else math.inf
+        op = self.network.by_name[port[0]]
+        if op.kind is Kind.SOURCE:
+            return oldest
+        below = op.inputs[port[1]]
+        ports = range(max(1, len(self.network.by_name[below].inputs)))
+        return min([oldest, *(self._oldest_ahead((below, p)) for p in ports)])
 
     def _leave(self, query: int, item: Item, departure: float) -> None:
         T = self._T[query]

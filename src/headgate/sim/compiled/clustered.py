@@ -27,7 +27,7 @@ SEARCH = {"scan": 0, "fagin": 1, "threshold": 2}
 
 @nb.njit(inline="always", cache=True)
 def _search(
-    how: int, size: int, first: Ints, wait: Floats, pseudo: Floats, head: Ints, by_wait: Ints, seen: Ints, found: Ints
+    how: int, size: int, first: Ints, wait: Floats, pseudo: Floats, by_wait: Ints, seen: Ints, found: Ints
 ) -> int:
     """The candidate with the largest P·W among the `size` clusters in `first`, which is in order of P descending.
 
@@ -39,7 +39,7 @@ def _search(
         for x in range(size):
             k = first[x]
             y = x
-            while y > 0 and head[by_wait[y - 1]] > head[k]:
+            while y > 0 and wait[by_wait[y - 1]] < wait[k]:
                 by_wait[y] = by_wait[y - 1]
                 y -= 1
             by_wait[y] = k
@@ -97,7 +97,7 @@ def by_clusters(
             break
         size = 0
         for k in range(m - 1, -1, -1):
-            if first_of[k] < first_of[k + 1] and head[k] < arrived:
+            if head[k] < arrived:
                 first[size] = k
                 wait[k] = now - A[head[k]]
                 size += 1
@@ -106,7 +106,7 @@ def by_clusters(
                 break
             now = A[arrived]
             continue
-        k = _search(how, size, first, wait, pseudo, head, by_wait, seen, found)
+        k = _search(how, size, first, wait, pseudo, by_wait, seen, found)
         counts[READS] += found[1]
         overhead = price * (2 * found[0] - 1)
         times[OVERHEAD] += overhead

@@ -110,7 +110,7 @@ def _over_chains(
     if isinstance(policy, PriorityPolicy):
         return _query_level(stream, ch, units, policy.statement, price)
     if isinstance(policy, RoundRobin):
-        runs, quantum = float(policy.runs), float(policy.quantum)
+        runs, quantum = float(policy.visit), float(policy.quantum)
         return _Fed(stream, lambda f, s, t, lg: shared_stream.by_turns(f, s, ch, runs, quantum, t, lg), size)
     if isinstance(policy, ClusteredBsd):
         return _clusters(stream, ch, units, policy, price)
@@ -143,6 +143,8 @@ def _operator_level(network: Network, units: Sequence[Unit], statement: Statemen
     rank = {k: r for r, k in enumerate(ranked)}
     phi = np.array([static[place[int(op)]] for op in ch.operator])
     ranks = np.array([rank[place[int(op)]] for op in ch.operator])
+    if any(phi[j] > phi[j + 1] for q in range(len(ch.T)) for j in range(ch.start[q], ch.start[q + 1] - 1)):
+        return None  # a tuple may be left half-way for the next one of its query
     alpha = statement.alpha
     return _Fed(
         network.streams[0],
@@ -153,12 +155,13 @@ def _operator_level(network: Network, units: Sequence[Unit], statement: Statemen
 
 def _clusters(stream: str, ch: Chains, units: Sequence[Unit], policy: ClusteredBsd, price: float) -> Compiled:
     policy.prepare(units)
-    grouped = members(policy.members, policy.pseudo)
+    full = [k for k, queries in enumerate(policy.members) if queries]  # an empty one would keep every tuple waiting
+    grouped = members([policy.members[k] for k in full], [policy.pseudo[k] for k in full])
     how, whole = clustered.SEARCH[policy.search], policy.processing == "cluster"
     return _Fed(
         stream,
         lambda f, s, t, lg: clustered.by_clusters(f, s, ch, grouped, how, whole, price, t, lg),
-        len(policy.pseudo),
+        len(full),
     )
 
 
@@ -171,8 +174,9 @@ def _over_joins(network: Network, units: Sequence[Unit], policy: Policy) -> Comp
             network.streams,
             lambda A, seed, t: joins.by_priority(j, A[0], A[1], seed, by_place, phi, alpha, t),
         )
-    if isinstance(policy, RoundRobin) and policy.over == "units":
-        runs, quantum = float(policy.runs), float(policy.quantum)
+    in_turn = list(place) == sorted(place)
+    if isinstance(policy, RoundRobin) and policy.over == "units" and in_turn:
+        runs, quantum = float(policy.visit), float(policy.quantum)
         return _Whole(network.streams, lambda A, seed, t: joins.by_turns(j, A[0], A[1], seed, runs, quantum, t))
     return None
 

@@ -118,14 +118,14 @@ def by_priority(
                 if next_up[group] < 0:
                     next_up[group] = arrived
             arrived += 1
-        best, best_v = -1, -1.0
+        best, best_v, best_phi = -1, -1.0, 0.0
         for k in range(size):
             i = next_up[order[k]]
             if i < 0:
                 continue
             v = phi[k] * (now - A[i]) if alpha == 1 else phi[k]
-            if v > best_v:
-                best, best_v = order[k], v
+            if v > best_v or (v == best_v and phi[k] == best_phi and i < next_up[best]):
+                best, best_v, best_phi = order[k], v, phi[k]
                 if alpha == 0:
                     break
         if best < 0:

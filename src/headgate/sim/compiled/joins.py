@@ -128,14 +128,14 @@ def by_priority(
     now, busy, runs = 0.0, 0.0, 0
     while True:
         _admit(times, arrived, now)
-        best, best_v = -1, -1.0
+        best, best_v, best_phi = -1, -1.0, 0.0
         for k in range(size):
             place = order[k]
             if head[place] >= arrived[place & 1]:
                 continue
             v = phi[k] * (now - times[place & 1][head[place]]) if alpha == 1 else phi[k]
-            if v > best_v:
-                best, best_v = place, v
+            if v > best_v or (v == best_v and phi[k] == best_phi and _came_first(times, head, place, best)):
+                best, best_v, best_phi = place, v, phi[k]
                 if alpha == 0:
                     break
         if best < 0:
@@ -184,6 +184,15 @@ def by_turns(
         busy += end - now
         now = end
         runs += 1
+
+
+@nb.njit(inline="always", cache=True)
+def _came_first(times: tuple[Floats, Floats], head: Ints, x: int, y: int) -> bool:
+    """Whether the oldest tuple at place x came before that at y; at the same time the left stream comes first."""
+    a, b = times[x & 1][head[x]], times[y & 1][head[y]]
+    if a != b:
+        return bool(a < b)
+    return bool(x & 1 < y & 1 if x & 1 != y & 1 else head[x] < head[y])
 
 
 @nb.njit(inline="always", cache=True)

@@ -1,0 +1,193 @@
+"""The command line. It prints; everything else is done by the packages, which it imports when they are needed."""
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+from typer.core import TyperGroup
+
+from headgate import __version__
+from headgate.bench.command import register as register_bench
+from headgate.errors import HeadgateError, InputError
+from headgate.experiments.command import register as register_reproduce
+
+if TYPE_CHECKING:
+    from headgate.sim.scenario import Scenario, ScenarioResult
+
+
+_WIDE = 160
+"""Columns for output that goes to a file or a pipe, which has no width of its own."""
+
+
+class _Group(TyperGroup):
+    """Prints a user's mistake in one line, without a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
+        try:
+            return super().invoke(ctx)
+        except HeadgateError as error:
+            _to_stderr().print(Text(f"error: {error}", style="red"), soft_wrap=True)
+            raise typer.Exit(2) from None
+
+
+app = typer.Typer(
+    cls=_Group,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Quality of service for continuous queries: compare scheduling policies before you deploy one.",
+    epilog="Begin with: headgate sim --demo",
+)
+
+
+def main() -> None:
+    """The `headgate` command."""
+    app(prog_name="headgate")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"headgate {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(epilog="Example: headgate sim examples/bursty.yaml --seeds 5 --plot bursty.png")
+def sim(
+    scenario: Annotated[Path | None, typer.Argument(help="The scenario, a YAML file; see docs/scenario.md.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the slowdowns into a .png, .svg or .pdf file.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Use the seeds 1 to N, not those of the file.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Run the scenario that comes with Headgate.")] = False,
+) -> None:
+    """Simulate a scenario under several policies, and compare slowdown and response time."""
+    if demo == (scenario is not None):
+        got = "both" if demo else "neither"
+        raise InputError("sim takes a scenario file or --demo", got, "Try headgate sim --demo.")
+    from headgate.sim.scenario import DEMO, load  # noqa: PLC0415 - numba and scipy load for a second
+
+    if plot:
+        from headgate.sim import plots  # noqa: PLC0415 - so does matplotlib
+
+        plots.check(plot)
+    loaded = load(scenario or DEMO)
+    if seeds:
+        loaded = loaded.with_seeds(range(1, seeds + 1))
+    result = _run(loaded)
+    if plot:
+        plots.slowdowns(result, plot)
+    if as_json:
+        print(json.dumps(_json(result), indent=2, allow_nan=False))
+        return
+    _show(result, explained=demo)
+
+
+def _run(scenario: "Scenario") -> "ScenarioResult":
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    from headgate.sim.scenario import run  # noqa: PLC0415
+
+    console = _to_stderr()
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("reading arrivals", total=None)
+        return run(scenario, lambda n, total, now: bar.update(task, completed=n, total=total, description=now))
+
+
+def _show(result: "ScenarioResult", *, explained: bool) -> None:
+    from headgate.sim.tables import by_class, findings, legend, overview  # noqa: PLC0415
+
+    console = _to_stdout()
+    unbounded = console.options.update(max_width=10 * _WIDE)
+    spread = console.measure(overview(result), options=unbounded).maximum <= console.width
+    console.print(Text(result.scenario, style="bold"))
+    console.print(overview(result, spread=spread))
+    console.print(legend(result, spread=spread), style="dim")
+    if classes := by_class(result):
+        console.print("\naverage slowdown by class of queries", style="bold")
+        console.print(classes)
+    if explained:
+        console.print()
+        for sentence in findings(result):
+            console.print(sentence)
+
+
+def _json(result: "ScenarioResult") -> dict[str, Any]:
+    """The result as JSON has it: the figures of a policy beside its name, null for what is not a number."""
+    found = _without_nan(asdict(result))
+    for policy in found["policies"]:
+        policy.update(policy.pop("figures"))
+        policy["classes"] = policy.pop("classes")
+    return dict(found)
+
+
+def _without_nan(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, dict):
+        return {k: _without_nan(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@app.command(epilog="Example: headgate policies --json")
+def policies(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
+) -> None:
+    """List the scheduling policies: what each optimises, its priority and its options."""
+    from rich.table import Table  # noqa: PLC0415
+
+    from headgate.policy.registry import POLICIES  # noqa: PLC0415
+
+    if as_json:
+        rows = [
+            {"name": p.name, "optimises": p.optimises, "formula": p.formula, "options": list(p.options)}
+            for p in POLICIES.values()
+        ]
+        print(json.dumps({"policies": rows}, indent=2, ensure_ascii=False))
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("policy", style="bold", no_wrap=True)
+    table.add_column("optimises")
+    table.add_column("priority, highest first")
+    table.add_column("options")
+    for p in POLICIES.values():
+        table.add_row(*map(Text, (p.name, p.optimises, p.formula, ", ".join(p.options))))
+    console = _to_stdout()
+    console.print(table)
+    console.print(
+        "\nS results per tuple, C expected and T ideal processing time, W wait of the oldest tuple.\n"
+        "Every policy also takes label, level, sharing, price and statistics in a scenario; see docs/scenario.md."
+    )
+
+
+register_reproduce(app)
+register_bench(app)
+
+
+def _to_stdout() -> Console:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDE
+    return console
+
+
+def _to_stderr() -> Console:
+    return Console(stderr=True, highlight=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,420 @@
+"""What may stand in a scenario file: its keys, their types and their defaults. docs/scenario.md explains them."""
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag, model_validator
+
+from headgate.document import shown
+from headgate.errors import InputError
+from headgate.fields import (
+    Above0,
+    AtLeast0,
+    Longer,
+    LongerSpan,
+    Seconds,
+    Span,
+    Span0,
+    Spec,
+    Text,
+    as_whole,
+    choice,
+    choose,
+    number,
+    or_all,
+    seconds,
+    whole,
+    whole_number,
+)
+from headgate.model.operator import Cost, Kind
+from headgate.model.sharing import STRATEGIES
+from headgate.model.unit import Level, Sharing
+from headgate.policy.clusters import KINDS
+from headgate.policy.pruning import SEARCHES
+from headgate.policy.registry import POLICIES
+from headgate.policy.trains import Train
+from headgate.sim import arrivals as processes
+from headgate.sim import traces
+from headgate.sim.run import Kernel, Setting, Statistics
+
+Count = Annotated[int, BeforeValidator(whole_number(1, such_as=10))]
+MOST_TUPLES = 10**8
+"""Of a stream: so many keep a machine busy for days."""
+Together = Literal["pdt", "operator", "group"]
+
+
+class Process(Spec):
+    """A stream whose tuples come by an arrival process of `headgate.sim.arrivals`."""
+
+    makes: ClassVar[Callable[..., processes.Arrivals]]
+    arrivals: str
+
+    def make(self, folder: Path) -> processes.Arrivals:  # noqa: ARG002 - as a trace has it
+        """The process."""
+        return self.makes(**self.model_dump(exclude={"arrivals"}))
+
+    @model_validator(mode="after")
+    def _possible(self) -> "Process":
+        with as_whole():
+            try:
+                self.make(Path())
+            except InputError as error:
+                # The rule begins with the name of a class, of which the file knows nothing.
+                rule = error.rule.split(": ", 1)[-1]
+                raise InputError(f"{self.arrivals}: {rule}", error.got, error.remedy) from None
+        return self
+
+
+class PoissonSpec(Process):
+    noun = "a poisson stream"
+    example = "{arrivals: poisson, rate: 100}"
+    makes = processes.Poisson
+    rate: Above0
+
+
+class ConstantSpec(Process):
+    noun = "a constant stream"
+    example = "{arrivals: constant, rate: 100}"
+    makes = processes.Constant
+    rate: Above0
+
+
+class OnOffSpec(Process):
+    noun = "an on-off stream"
+    example = "{arrivals: on-off, sources: 16, rate: 10}"
+    makes = processes.OnOff
+    sources: Count = 16
+    alpha: Above0 = 1.4
+    mean_on: Longer = 1.0
+    mean_off: Longer = 4.0
+    rate: Above0 = 10.0
+
+
+class BModelSpec(Process):
+    noun = "a b-model stream"
+    example = "{arrivals: b-model, rate: 100, bias: 0.65}"
+    makes = processes.BModel
+    rate: Above0
+    bias: Above0 = 0.65
+    bin: Longer = 0.5
+    levels: Count = 10
+
+
+class StepsSpec(Process):
+    noun = "a steps stream"
+    example = "{arrivals: steps, levels: [[0s, 100], [1min, 250]]}"
+    makes = processes.Steps
+    levels: Annotated[tuple[tuple[Seconds, AtLeast0], ...], Field(min_length=1)]
+
+
+class RampSpec(Process):
+    noun = "a ramp stream"
+    example = "{arrivals: ramp, start_rate: 10, end_rate: 200, duration: 1min}"
+    makes = processes.Ramp
+    start_rate: AtLeast0
+    end_rate: AtLeast0
+    duration: Longer
+
+
+class ParetoIntervalsSpec(Process):
+    noun = "a pareto-intervals stream"
+    example = "{arrivals: pareto-intervals, low: 20, high: 500, interval: 1s}"
+    makes = processes.ParetoIntervals
+    low: Above0
+    high: Above0
+    interval: Longer
+    skew: Above0 = 1.0
+
+
+class TraceSpec(Spec):
+    """A stream whose tuples come when those of a file came."""
+
+    noun = "a trace stream"
+    example = "{trace: packets.csv, column: time}"
+    trace: Text
+    form: Annotated[str, BeforeValidator(choice("form of trace", traces.FORMS))] = "auto"
+    column: Text | None = None
+    scale: Above0 = 1.0
+    skip: Annotated[int, BeforeValidator(whole_number(0, such_as=1000))] = 0
+    limit: Annotated[int, BeforeValidator(whole_number(1, such_as=20000))] | None = None
+
+    def make(self, folder: Path) -> traces.Trace:
+        """The trace; a relative path starts at the folder."""
+        return traces.Trace(folder / self.trace, self.form, self.column, self.scale, self.skip, self.limit)
+
+
+PROCESSES = {
+    "poisson": PoissonSpec,
+    "constant": ConstantSpec,
+    "on-off": OnOffSpec,
+    "b-model": BModelSpec,
+    "steps": StepsSpec,
+    "ramp": RampSpec,
+    "pareto-intervals": ParetoIntervalsSpec,
+}
+
+
+def _stream(data: object) -> object:
+    """Refuses a stream of which it cannot be said what kind it is."""
+    rule = "a stream has either arrivals or a trace"
+    if not isinstance(data, Mapping):
+        raise whole("a stream is a mapping", shown(data), f"Write it like {PoissonSpec.example}.")
+    if ("arrivals" in data) == ("trace" in data):
+        typo = next((k for k in data if k not in TraceSpec.model_fields), "")
+        remedy = "Remove one of them." if "trace" in data else choose(typo, ["arrivals", "trace"])
+        raise whole(rule, shown(data), remedy)
+    kind = data.get("arrivals", "poisson")
+    if not isinstance(kind, str) or kind not in PROCESSES:
+        raise whole("arrivals are of a known kind", shown(kind), choose(str(kind), PROCESSES), "arrivals")
+    return data
+
+
+def _kind(data: Mapping[str, object]) -> str:
+    return str(data["arrivals"]) if "arrivals" in data else "a trace"
+
+
+Stream = Annotated[
+    Annotated[PoissonSpec, Tag("poisson")]
+    | Annotated[ConstantSpec, Tag("constant")]
+    | Annotated[OnOffSpec, Tag("on-off")]
+    | Annotated[BModelSpec, Tag("b-model")]
+    | Annotated[StepsSpec, Tag("steps")]
+    | Annotated[RampSpec, Tag("ramp")]
+    | Annotated[ParetoIntervalsSpec, Tag("pareto-intervals")]
+    | Annotated[TraceSpec, Tag("a trace")],
+    Discriminator(_kind),
+    BeforeValidator(_stream),
+]
+
+
+class CostSpec(Spec):
+    """The cost of an operator, `a + b·n` for a train of n tuples."""
+
+    noun = "a cost"
+    example = "{a: 5ms, b: 10us}"
+    a: Seconds = 0.0
+    b: Seconds = 0.0
+
+
+def _cost(data: object) -> object:
+    return data if isinstance(data, Mapping) else {"b": seconds()(data)}
+
+
+class StepSpec(Spec):
+    """An operator without its name, kind and inputs."""
+
+    noun = "an operator"
+    example = "{cost: 2ms, selectivity: 0.1}"
+    cost: Annotated[CostSpec, BeforeValidator(_cost)] | None = None
+    selectivity: Annotated[float, BeforeValidator(number(such_as=0.5))] | None = None
+    window: Seconds | None = None
+
+    @property
+    def price(self) -> Cost | None:
+        """The cost as the model has it."""
+        return Cost(self.cost.a, self.cost.b) if self.cost else None
+
+
+_INNER = [kind for kind in Kind if kind is not Kind.SOURCE]
+_IN_CHAIN = [kind for kind in _INNER if kind not in (Kind.WINDOW_JOIN, Kind.UNION)]
+
+
+class OperatorSpec(StepSpec):
+    """An operator of any network."""
+
+    example = "{kind: select, inputs: [ticks], cost: 2ms, selectivity: 0.1}"
+    kind: Annotated[Kind, BeforeValidator(choice("kind of operator", _INNER))]
+    inputs: list[Text]
+
+
+def _one_step(data: object) -> object:
+    if not isinstance(data, Mapping) or len(data) != 1:
+        raise whole(
+            "a step of a chain is one operator, by its kind",
+            shown(data),
+            f"Write it like select: {StepSpec.example}.",
+        )
+    return data
+
+
+ChainKind = Annotated[Kind, BeforeValidator(choice("kind of operator in a chain", _IN_CHAIN))]
+Step = Annotated[dict[ChainKind, StepSpec], BeforeValidator(_one_step)]
+
+
+class QuerySpec(Spec):
+    """A query: a chain of operators of its own, or the output of a network's operator."""
+
+    noun = "a query"
+    example = "{from: ticks, operators: [select: {cost: 2ms, selectivity: 0.1}]}"
+    source: Text | None = Field(None, alias="from")
+    operators: Annotated[list[Step], Field(min_length=1)] | None = None
+    output: Text | None = None
+    cls: Text = Field("default", alias="class")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_form(cls, data: object) -> object:
+        if isinstance(data, Mapping) and not set(data) - {"from", "operators", "output", "class"}:
+            chain, network = {"from", "operators"} <= set(data), "output" in data
+            mixed = network and ("from" in data or "operators" in data)
+            if mixed or not (chain or network):
+                rule = "a query has from and operators, or an output"
+                raise whole(rule, shown(data), f"Write it like {cls.example}, or like {{output: hot}}.")
+        return data
+
+
+TESTBEDS = ("single-stream", "two-streams", "shared-select")
+
+
+class TestbedSpec(Spec):
+    """A published query set."""
+
+    noun = "a testbed"
+    example = "{kind: single-stream, queries: 500}"
+    kind: Annotated[str, BeforeValidator(choice("testbed", TESTBEDS))]
+    queries: Count = 500
+    group: Count = 10
+    seed: Annotated[int, BeforeValidator(whole_number(0, such_as=1))] | None = None
+
+    @model_validator(mode="after")
+    def _groups(self) -> "TestbedSpec":
+        shared = self.kind == "shared-select"
+        if not shared and "group" in self.model_fields_set:
+            rule = "only the testbed shared-select has groups"
+            raise whole(rule, f"group: {self.group} in {self.kind}", "Remove group.", "group", at_key=True)
+        if shared and self.queries % self.group:
+            rule = "the queries of shared-select fill their groups"
+            got = f"{self.queries} queries in groups of {self.group}"
+            raise whole(rule, got, "Give a multiple.", "queries")
+        return self
+
+
+class SharingSpec(Spec):
+    """How shared operators are valued, and what runs with them."""
+
+    noun = "sharing"
+    example = "{strategy: pdt, together: pdt}"
+    strategy: Annotated[str, BeforeValidator(choice("sharing strategy", STRATEGIES))] = "pdt"
+    together: Annotated[Together, BeforeValidator(choice("way of running together", get_args(Together)))] = "pdt"
+
+    def make(self) -> Sharing:
+        """The sharing as the model has it."""
+        return Sharing(self.strategy, self.together)
+
+
+def _strategy(data: object) -> object:
+    return {"strategy": data} if isinstance(data, str) else data
+
+
+SharingField = Annotated[SharingSpec, BeforeValidator(_strategy)]
+
+
+class TrainSpec(Spec):
+    """How many tuples one run takes."""
+
+    noun = "a train"
+    example = "{most: 50, slice: 100ms}"
+    most: Annotated[float, PlainValidator(or_all(whole_number(1, such_as=50)))] | None = None
+    slice: LongerSpan | None = None
+
+    def make(self, K: float) -> Train:
+        """The train; with a slice and no number, the slice alone bounds it."""
+        most = self.most or (math.inf if self.slice else 1)
+        return Train(most, self.slice.at(K) if self.slice else math.inf)
+
+
+def _words(*known: str) -> BeforeValidator:
+    return BeforeValidator(choice("word", known))
+
+
+class PolicySpec(Spec):
+    """A policy with its options; which of them it takes, the registry says."""
+
+    noun = "a policy"
+    example = "{policy: rr, quantum: 5ms, label: rr-quantum}"
+    policy: Annotated[str, BeforeValidator(choice("policy", POLICIES))]
+    label: Text | None = None
+    level: Annotated[Level, BeforeValidator(choice("level", get_args(Level)))] = "query"
+    sharing: SharingField | None = None
+    price: Span0 = Span(0.0)
+    statistics: Annotated[Statistics, _words(*get_args(Statistics))] = "declared"
+    period: Longer = 1.0
+    train: TrainSpec | None = None
+    runs: Annotated[float, PlainValidator(or_all(whole_number(1, such_as=1)))] | None = None
+    quantum: LongerSpan | None = None
+    over: Annotated[str, _words("queries", "units")] | None = None
+    clusters: Count | None = None
+    kind: Annotated[str, _words(*KINDS)] | None = None
+    search: Annotated[str, _words(*SEARCHES)] | None = None
+    processing: Annotated[str, _words("cluster", "query")] | None = None
+
+    @classmethod
+    def known(cls, data: Mapping[str, object]) -> Collection[str]:
+        """The keys of all policies, and the options of this one."""
+        policy = POLICIES.get(str(data.get("policy")))
+        common = ["policy", "label", "level", "sharing", "price", "statistics", "period"]
+        return [*common, *policy.options] if policy else super().known(data)
+
+    @classmethod
+    def called(cls, data: Mapping[str, object]) -> str:
+        """The policy by its name."""
+        return f"policy '{data.get('policy')}'" if "policy" in data else cls.noun
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        return self.label or self.policy
+
+    def spans(self) -> Mapping[str, Span | None]:
+        """The times that can be given in multiples of K, by key."""
+        return {"price": self.price, "quantum": self.quantum, "train": self.train.slice if self.train else None}
+
+    def setting(self, K: float, sharing: SharingSpec) -> Setting:
+        """The policy as the simulator takes it, where costs have been scaled by K."""
+        options: dict[str, Any] = {}
+        for option in POLICIES[self.policy].options:
+            value = getattr(self, option)
+            if isinstance(value, Span):
+                options[option] = value.at(K)
+            elif isinstance(value, TrainSpec):
+                options[option] = value.make(K)
+            elif value is not None:
+                options[option] = value
+        shared = (self.sharing or sharing).make()
+        return Setting(
+            self.policy,
+            options,
+            level=self.level,
+            sharing=shared,
+            price=self.price.at(K),
+            statistics=self.statistics,
+            period=self.period,
+            label=self.name,
+        )
+
+
+def _named(data: object) -> object:
+    return {"policy": data} if isinstance(data, str) else data
+
+
+class ScenarioFile(Spec):
+    """A scenario: streams, queries over them, and the policies to compare."""
+
+    noun = "a scenario"
+    example = "the files in examples/"
+    name: Text | None = None
+    streams: Annotated[dict[Text, Stream], Field(min_length=1, examples=["{ticks: {arrivals: poisson, rate: 100}}"])]
+    queries: Annotated[dict[Text, QuerySpec], Field(min_length=1)] | None = None
+    operators: dict[Text, OperatorSpec] = Field(default_factory=dict)
+    testbed: TestbedSpec | None = None
+    utilisation: Annotated[float, BeforeValidator(number(above=0, such_as=0.9))] | None = None
+    tuples: Annotated[int, BeforeValidator(whole_number(1, such_as=20000, most=MOST_TUPLES))] | None = None
+    duration: Longer | None = None
+    policies: Annotated[
+        list[Annotated[PolicySpec, BeforeValidator(_named)]], Field(min_length=1, examples=["[fcfs, hnr, bsd]"])
+    ]
+    sharing: SharingField = SharingSpec()
+    kernel: Annotated[Kernel, BeforeValidator(choice("kernel", get_args(Kernel)))] = "auto"
+    seeds: list[Annotated[int, BeforeValidator(whole_number(0, such_as=1))]] = Field([1], min_length=1)
