@@ -1,6 +1,23 @@
-"""Hypothesis for the whole suite: the same examples in every run, so that a test passes or fails always."""
+"""For the whole suite: the same Hypothesis examples in every run, and no compiled code that is out of date."""
+
+from pathlib import Path
 
 from hypothesis import settings
 
 settings.register_profile("headgate", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("headgate")
+
+PACKAGE = Path(__file__).parents[1] / "src" / "headgate"
+
+
+def pytest_configure(config):
+    """Drop compiled kernels that are older than the sources.
+
+    numba looks at the file of a kernel alone, not at the files whose functions were compiled into it.
+    """
+    if hasattr(config, "workerinput"):
+        return
+    newest = max(path.stat().st_mtime for path in PACKAGE.rglob("*.py"))
+    for path in PACKAGE.rglob("*.nb[ic]"):
+        if path.stat().st_mtime < newest:
+            path.unlink(missing_ok=True)

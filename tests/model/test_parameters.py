@@ -131,12 +131,18 @@ def test_a_union_adds_the_rates_of_its_inputs():
         Operator("x", Kind.SOURCE),
         Operator("y", Kind.SOURCE),
         operator("a", ["x"], 1.0, 0.5),
-        operator("u", ["a", "y"], 2.0, kind=Kind.UNION),
+        operator("b", ["y"], 4.0),
+        operator("u", ["a", "b"], 2.0, kind=Kind.UNION),
     )
     network = Network(ops, (Query("q", "u"),))
-    assert rates(network, {"x": 10.0, "y": 3.0}) == {"x": 10.0, "y": 3.0, "a": 5.0, "u": 8.0}
-    assert load(network, {"x": 10.0, "y": 3.0}) == near(10 * 1 + 8 * 2)
-    assert ideal_time(network, network.queries[0]) == 3.0
+    assert rates(network, {"x": 10.0, "y": 3.0}) == {"x": 10.0, "y": 3.0, "a": 5.0, "b": 3.0, "u": 8.0}
+    assert load(network, {"x": 10.0, "y": 3.0}) == near(10 * 1 + 3 * 4 + 8 * 2)
+
+
+def test_the_ideal_time_of_a_union_is_that_of_its_longer_branch():
+    ops = (Operator("x", Kind.SOURCE), operator("a", ["x"], 1.0), operator("b", ["x"], 4.0))
+    network = Network((*ops, operator("u", ["a", "b"], 2.0, kind=Kind.UNION)), (Query("q", "u"),))
+    assert ideal_time(network, network.queries[0]) == 4.0 + 2.0
 
 
 def random_tree(rng, *, joins=True):

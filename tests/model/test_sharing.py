@@ -45,6 +45,17 @@ def test_the_optimal_tree_is_the_best_of_all_subsets(branches, c):
 
 
 @given(branches=BRANCHES, c=POSITIVE)
+def test_the_optimal_tree_is_never_below_max_or_sum(branches, c):
+    assert pdt_opt(branches, c).value >= max(best_single(branches, c).value, whole_group(branches, c).value) * ROUND
+
+
+@given(branches=BRANCHES, c=POSITIVE)
+def test_the_greedy_tree_is_below_sum_only_where_it_misses_the_optimum(branches, c):
+    greedy = pdt(branches, c).value
+    assert greedy >= whole_group(branches, c).value * ROUND or greedy < pdt_opt(branches, c).value
+
+
+@given(branches=BRANCHES, c=POSITIVE)
 def test_max_is_the_best_set_of_one(branches, c):
     assert best_single(branches, c).value == max(a / (c + r) for a, r in branches)
 

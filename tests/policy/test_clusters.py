@@ -81,9 +81,10 @@ def test_the_largest_priority_is_clamped_into_the_last_cluster(kind):
     assert len(pseudo) == 3
 
 
-def test_exact_powers_of_the_ratio_begin_their_clusters():
-    of, _ = logarithmic([10.0**k for k in range(7)], 6)
-    assert of == (0, 1, 2, 3, 4, 5, 5)
+@pytest.mark.parametrize(("base", "m"), [(5.0, 5), (7.0, 5), (10.0, 4), (1.5, 6)])
+def test_exact_powers_of_the_ratio_begin_their_clusters(base, m):
+    of, _ = logarithmic([base**k for k in range(m + 1)], m)
+    assert of == (*range(m), m - 1)
 
 
 @each_kind

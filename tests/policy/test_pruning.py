@@ -14,9 +14,13 @@ pruned = pytest.mark.parametrize("search", [fagin, threshold])
 @st.composite
 def states(draw):
     """Clusters that have tuples, by falling pseudo priority; no two have the same, waits may be equal or zero."""
-    pseudo = draw(st.lists(PSEUDO, min_size=1, max_size=20, unique=True))
+    pseudo = sorted(draw(st.lists(PSEUDO, min_size=1, max_size=20, unique=True)), reverse=True)
+    waits = draw(st.lists(WAITS, min_size=len(pseudo), max_size=len(pseudo)))
+    if draw(st.booleans()):
+        # The hard case: a high pseudo priority goes with a short wait, and all products are much the same.
+        waits = [(1 + wait / 100) / P for wait, P in zip(waits, pseudo, strict=True)]
     numbers = range(len(pseudo) - 1, -1, -1)
-    return [Candidate(k, P, draw(WAITS)) for k, P in zip(numbers, sorted(pseudo, reverse=True), strict=True)]
+    return [Candidate(*row) for row in zip(numbers, pseudo, waits, strict=True)]
 
 
 @pruned

@@ -91,6 +91,12 @@ def test_at_operator_level_a_tuple_goes_all_the_way_before_the_turn_passes_on():
     assert departures == [(0, 0, 6.0), (1, 0, 36.0), (0, 1, 42.0), (1, 1, 72.0)]
 
 
+def test_at_operator_level_a_visit_counts_tuples_and_not_operators():
+    network = chains([(1.0, 1.0), (2.0, 1.0), (3.0, 1.0)], [(10.0, 1.0), (20.0, 1.0)])
+    departures, _ = on_events(network, [0.0, 0.0, 0.0], Setting("rr", {"runs": 2}, "operator"))
+    assert [(query, item) for query, item, _ in departures] == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (1, 2)]
+
+
 def test_a_reason_says_whose_turn_it_is_and_how_many_were_passed_over():
     policy = prepared("rr", UNITS)
     decision = policy.choose(view(7.0, [], [], [3.0]))

@@ -165,3 +165,16 @@ def test_the_oldest_tuple_takes_its_train_along(policy):
 def test_a_decision_over_trains_computes_every_priority_even_of_static_policies():
     decision = prepared("hr", [SHORT, LONG], train=Train(5)).choose(view(NOW, [1.0], [1.0]))
     assert (decision.work.computations, decision.work.comparisons) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ({}, Train(1)),
+        ({"most": 5}, Train(5)),
+        ({"slice": 0.1}, Train(math.inf, 0.1)),
+        ({"most": 5, "slice": 0.1}, Train(5, 0.1)),
+    ],
+)
+def test_with_a_slice_alone_only_the_time_bounds_a_train(given, made):
+    assert Train.of(**given) == made

@@ -31,7 +31,8 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 where a value is out of its band.")] = False,
     trace: Annotated[Path | None, typer.Option(help="A packet trace to use beside the surrogate.")] = None,
-    plots: Annotated[Path | None, typer.Option(help="Folder for the figures; none without it.")] = None,
+    plots: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("reproduction"),
+    no_plots: Annotated[bool, typer.Option("--no-plots", help="Draw no figures.")] = False,
     report: Annotated[Path | None, typer.Option(help="Markdown file for tables and figures.")] = None,
 ) -> None:
     """Repeat published experiments: 'paper says / we measure', each row with its band and verdict.
@@ -39,7 +40,7 @@ def reproduce(
     The bursty surrogate is always used. A packet trace is used beside it where --trace names one, or where the folder
     in HEADGATE_TRACES or ../shared/data has the Bellcore trace.
 
-    Example: headgate reproduce QRY-E1 QRY-E5 --quick --plots figures
+    Example: headgate reproduce QRY-E1 QRY-E5 --quick
     """
     # Imported here, so that the other commands do not wait for the compiler.
     from headgate.experiments.report import Scale, counted
@@ -65,7 +66,7 @@ def reproduce(
         task = bar.add_task("simulations", total=None)
         outcomes = run(experiments, scale, lambda done, total: bar.update(task, completed=done, total=total))
     figures = {}
-    if plots is not None:
+    if not no_plots:
         from headgate.experiments.plots import save
 
         figures = {o.id: save(o, plots) for o in outcomes}

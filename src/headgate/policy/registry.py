@@ -96,4 +96,4 @@ def _train(policy: str, given: Mapping[str, Any]) -> Train:
             raise InputError(
                 f"policy '{policy}': a known bound of a train", f"'{option}'", f"It has {', '.join(known)}."
             )
-    return Train(**given)
+    return Train.of(**given)

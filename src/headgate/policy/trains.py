@@ -23,6 +23,12 @@ class Train:
         if not self.slice > 0:
             raise InputError("a train's slice is longer than 0 s", self.slice, "Give seconds, such as 0.05.")
 
+    @classmethod
+    def of(cls, most: float | None = None, slice: float | None = None) -> "Train":  # noqa: A002 - the field's name
+        """A train with the bounds that are given: one tuple without any, and with a slice alone only the time."""
+        bound = most if most is not None else (1 if slice is None else math.inf)
+        return cls(bound, math.inf if slice is None else slice)
+
     def length(self, unit: Unit, pending: int) -> int:
         """Tuples of the unit's next train."""
         n = min(float(pending), self.most)

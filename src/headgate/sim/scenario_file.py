@@ -1,6 +1,5 @@
 """What may stand in a scenario file: its keys, their types and their defaults. docs/scenario.md explains them."""
 
-import math
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
@@ -320,9 +319,8 @@ class TrainSpec(Spec):
     slice: LongerSpan | None = None
 
     def make(self, K: float) -> Train:
-        """The train; with a slice and no number, the slice alone bounds it."""
-        most = self.most or (math.inf if self.slice else 1)
-        return Train(most, self.slice.at(K) if self.slice else math.inf)
+        """The train as a policy takes it."""
+        return Train.of(self.most, self.slice.at(K) if self.slice else None)
 
 
 def _words(*known: str) -> BeforeValidator:

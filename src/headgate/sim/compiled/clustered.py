@@ -16,11 +16,9 @@ from headgate.sim.compiled.chains import (
     Log,
     Members,
     State,
-    depart,
-    serve,
+    execute,
 )
-from headgate.sim.draws import key
-from headgate.sim.metrics import Floats, Ints, Tally, record
+from headgate.sim.metrics import Floats, Ints, Tally
 
 SEARCH = {"scan": 0, "fagin": 1, "threshold": 2}
 
@@ -114,13 +112,8 @@ def by_clusters(
         i = head[k]
         while True:
             q = queries[first_of[k] + due[k]]
-            elapsed, passed = serve(start, cost, passes, operator, q, key(seed, np.uint64(base + i)), 0.0)
-            end = now + elapsed
-            if passed:
-                r = end - A[i]
-                record(cls, sums, bins, q, r, r / T[q])
-                depart(lg, q, base + i, end)
-            times[BUSY] += elapsed
+            end = execute(start, cost, passes, operator, T, cls, sums, bins, lg, q, A[i], base + i, seed, now)
+            times[BUSY] += end - now
             now = end
             counts[JOBS] += 1
             due[k] += 1
