@@ -90,6 +90,6 @@ def test_of_equal_branches_the_first_is_the_best():
 def test_an_unknown_strategy_is_refused_with_the_known_ones():
     with pytest.raises(InputError) as caught:
         Sharing("mean")
-    assert caught.value.rule == "the sharing strategy is a known one"
+    assert caught.value.rule == "sharing: a known strategy"
     assert caught.value.got == "'mean'"
     assert caught.value.remedy == "Choose max, sum, pdt, pdt-opt."

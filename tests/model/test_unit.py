@@ -289,3 +289,19 @@ def test_at_operator_level_there_is_a_unit_per_costly_operator(seed):
     needed = set().union(*network.members.values()) - {STREAM}
     costly = {name for name in needed if network.by_name[name].cost != FREE}
     assert {u.entry.operator for u in units_of(network, level="operator")} == costly
+
+
+def test_a_query_that_ends_at_a_shared_operator_counts_for_its_value():
+    network = Network(
+        (
+            Operator("s", Kind.SOURCE),
+            operator("x", ["s"], 1.0),
+            operator("y", ["x"], 1.0, 0.1),
+            operator("z", ["x"], 1.0, 0.1),
+        ),
+        (Query("qx", "x"), Query("qy", "y"), Query("qz", "z")),
+    )
+    first, *rest = units_of(network, "hnr")
+    assert first.members == ("x",)
+    assert HNR.static(first) == pytest.approx(1.0)
+    assert [unit.entry.operator for unit in rest] == ["y", "z"]

@@ -27,3 +27,9 @@ def test_chain_holds_fewer_tuples_than_fcfs_where_filters_come_first():
     arrivals = [float(t) for t in range(0, 400, 4)]
     held = {p: on_events(network, arrivals, Setting(p, level="operator"))[1].average_held for p in ("chain", "fcfs")}
     assert held["chain"] < 0.75 * held["fcfs"]
+
+
+def test_every_operator_of_a_piece_has_its_slope_even_half_way():
+    """G3 at operator level: one piece over all three operators."""
+    units = units_of(chains([(2.0, 0.5), (2.0, 0.5), (2.0, 1.0)]), "chain", level="operator")
+    assert [CHAIN.static(unit) for unit in units] == pytest.approx([2 / 7] * 3)

@@ -90,7 +90,7 @@ def change(after: Sequence[float], before: Sequence[float]) -> Interval:
 
 def percent(i: Interval) -> str:
     """A change with its range over the seeds."""
-    return f"{i.mean:+.0f} % [{i.low:+.0f} … {i.high:+.0f}]"
+    return f"{i.mean:+.1f} % [{i.low:+.0f} … {i.high:+.0f}]"
 
 
 @dataclass(frozen=True, slots=True)

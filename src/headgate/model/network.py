@@ -98,6 +98,14 @@ class Network:
         return found
 
     @cached_property
+    def outputs(self) -> Mapping[str, tuple[Query, ...]]:
+        """The queries whose results each operator gives."""
+        found: dict[str, list[Query]] = {op.name: [] for op in self.operators}
+        for query in self.queries:
+            found[query.output].append(query)
+        return {name: tuple(queries) for name, queries in found.items()}
+
+    @cached_property
     def readers(self) -> Mapping[str, tuple[Query, ...]]:
         """The queries in whose trees each operator stands."""
         found: dict[str, list[Query]] = {op.name: [] for op in self.operators}
@@ -137,9 +145,10 @@ class Network:
         for query in self.queries:
             tree = self.members[query.name]
             for name in tree:
-                op = self.by_name[name]
+                if self.by_name[name].kind is Kind.SOURCE:
+                    continue
                 fed = [consumer for consumer, _ in self.consumers[name] if consumer in tree]
-                if op.kind is not Kind.SOURCE and len(fed) > 1:
+                if len(fed) > 1:
                     raise InputError(
                         f"query '{query.name}': an operator feeds a query in one place, only a source may in several",
                         f"'{name}' feeding {', '.join(fed)}",

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from headgate.errors import InputError
 from headgate.model.network import Network, Port, Query
-from headgate.model.operator import Kind
+from headgate.model.operator import FREE, Kind
 
 
 class Stage(NamedTuple):
@@ -75,11 +75,15 @@ def envelope(path: Sequence[Stage]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Segment:
-    """What is left of one query from one operator to its root: the path, and the ideal time T of the query."""
+    """What is left of one query from one operator to its root: the path, and the ideal time T of the query.
+
+    `before` is the way from a leaf to the segment, which Chain looks at.
+    """
 
     query: str
     path: tuple[Stage, ...]
     T: float
+    before: tuple[Stage, ...] = ()
 
     @cached_property
     def S(self) -> float:
@@ -99,11 +103,11 @@ class Segment:
     @cached_property
     def slope(self) -> float:
         """Chain's slope at the first operator of the segment."""
-        return envelope(self.path)[0]
+        return envelope((*self.before, *self.path))[len(self.before)]
 
     def after(self, stage: Stage) -> "Segment":
         """The segment seen from an operator that feeds it."""
-        return Segment(self.query, (stage, *self.path), self.T)
+        return Segment(self.query, (stage, *self.path), self.T, self.before[:-1])
 
 
 def rates(network: Network, streams: Mapping[str, float]) -> dict[str, float]:
@@ -126,9 +130,11 @@ def rates(network: Network, streams: Mapping[str, float]) -> dict[str, float]:
 def load(network: Network, streams: Mapping[str, float]) -> float:
     """Expected seconds of work per second, the cost of a shared operator counted once."""
     out = rates(network, streams)
-    return sum(op.cost.b * sum(out[i] for i in op.inputs) for op in network.operators if op.inputs) + sum(
-        network.by_name[name].cost.b * rate for name, rate in streams.items()
-    )
+    total = 0.0
+    for op in network.operators:
+        if network.readers[op.name]:
+            total += op.cost.b * (sum(out[i] for i in op.inputs) if op.inputs else out[op.name])
+    return total
 
 
 def load_coefficients(network: Network, streams: Mapping[str, float]) -> dict[str, float]:
@@ -137,10 +143,10 @@ def load_coefficients(network: Network, streams: Mapping[str, float]) -> dict[st
     work: dict[Port, float] = {}
     for name in reversed(network.order):
         op = network.by_name[name]
-        downstream = sum(work[port] for port in network.consumers[name])
+        downstream = sum(work[port] for port in network.consumers[name] if network.readers[port[0]])
         for port in range(max(1, len(op.inputs))):
             work[name, port] = op.cost.b + stage(network, out, (name, port)).s * downstream
-    return {name: work[name, 0] for name in network.streams}
+    return {name: work[name, 0] if network.readers[name] else 0.0 for name in network.streams}
 
 
 def stage(network: Network, out: Mapping[str, float], port: Port) -> Stage:
@@ -173,4 +179,12 @@ def segment(network: Network, out: Mapping[str, float], query: Query, start: Por
         port = next(port for port in network.consumers[name] if port[0] in tree)
         path.append(stage(network, out, port))
         name = port[0]
-    return Segment(query.name, tuple(path), ideal_time(network, query))
+    return Segment(query.name, tuple(path), ideal_time(network, query), _before(network, out, start))
+
+
+def _before(network: Network, out: Mapping[str, float], port: Port) -> tuple[Stage, ...]:
+    """The stages from a leaf to a port; behind a join those of its left side."""
+    name = network.by_name[port[0]].inputs[port[1]] if network.by_name[port[0]].inputs else None
+    if name is None or (network.by_name[name].cost == FREE and network.by_name[name].kind is Kind.SOURCE):
+        return ()
+    return (*_before(network, out, (name, 0)), stage(network, out, (name, 0)))

@@ -3,11 +3,13 @@
 An operator with cost c_x is shared by N segments. Segment i brings the benefit a_i (S/T under HNR, S/T² under
 BSD) and costs r_i beyond the operator itself, so that a set P of segments run together is worth
 
-    V(P) = Σ_{i∈P} a_i / (c_x + Σ_{i∈P} r_i)
+    V(P) = (a_0 + Σ_{i∈P} a_i) / (c_x + Σ_{i∈P} r_i)
 
-Max takes the best set of one, Sum the whole group, PDT a set that grows while V grows.
+Max takes the best set of one, Sum the whole group, PDT a set that grows while V grows. a_0 is the benefit of queries
+that end at the operator itself, which are served whatever runs behind it; mostly there are none.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -26,50 +28,53 @@ class Share(NamedTuple):
     value: float
 
 
-def value(branches: Sequence[Branch], chosen: Sequence[int], c: float) -> float:
-    """V of a set of branches behind a shared operator of cost c."""
-    return sum(branches[i].a for i in chosen) / (c + sum(branches[i].r for i in chosen))
+def value(branches: Sequence[Branch], chosen: Sequence[int], c: float, base: float = 0.0) -> float:
+    """V of a set of branches behind a shared operator of cost c, whose own queries bring the benefit `base`."""
+    return _rate(base + sum(branches[i].a for i in chosen), c + sum(branches[i].r for i in chosen))
 
 
-def best_single(branches: Sequence[Branch], c: float) -> Share:
-    """Max: the best branch alone."""
-    best = max(range(len(branches)), key=lambda i: (value(branches, [i], c), -i))
-    return Share((best,), value(branches, [best], c))
+def _rate(benefit: float, time: float) -> float:
+    return benefit / time if time > 0 else math.inf
 
 
-def whole_group(branches: Sequence[Branch], c: float) -> Share:
+def best_single(branches: Sequence[Branch], c: float, base: float = 0.0) -> Share:
+    """Max: the best branch alone, or none where the operator's own queries are worth more."""
+    sets = [(i,) for i in range(len(branches))] + ([()] if base > 0 else [])
+    best = max(sets, key=lambda chosen: value(branches, chosen, c, base))
+    return Share(best, value(branches, best, c, base))
+
+
+def whole_group(branches: Sequence[Branch], c: float, base: float = 0.0) -> Share:
     """Sum: every branch, the shared cost counted once. (Adding up the single priorities would overstate it.)"""
     everything = tuple(range(len(branches)))
-    return Share(everything, value(branches, everything, c))
+    return Share(everything, value(branches, everything, c, base))
 
 
-def pdt(branches: Sequence[Branch], c: float) -> Share:
+def pdt(branches: Sequence[Branch], c: float, base: float = 0.0) -> Share:
     """The priority-defining tree as published: best branch first, stop at the first that does not help."""
-    return _grow(branches, c, sorted(range(len(branches)), key=lambda i: -value(branches, [i], c)))
+    return _grow(branches, c, base, sorted(range(len(branches)), key=lambda i: -value(branches, [i], c)))
 
 
-def pdt_opt(branches: Sequence[Branch], c: float) -> Share:
+def pdt_opt(branches: Sequence[Branch], c: float, base: float = 0.0) -> Share:
     """The best set there is: a branch helps exactly while a/r exceeds V, so the optimum is a prefix by a/r."""
-
-    def rate(i: int) -> float:
-        return branches[i].a / branches[i].r if branches[i].r > 0 else float("inf")
-
-    return _grow(branches, c, sorted(range(len(branches)), key=lambda i: -rate(i)))
+    order = sorted(range(len(branches)), key=lambda i: -_rate(*branches[i]))
+    return _grow(branches, c, base, order)
 
 
-def _grow(branches: Sequence[Branch], c: float, order: Sequence[int]) -> Share:
+def _grow(branches: Sequence[Branch], c: float, base: float, order: Sequence[int]) -> Share:
     chosen: list[int] = []
-    num, den, best = 0.0, c, 0.0
+    num, den = base, c
+    best = _rate(base, c) if base > 0 else 0.0
     for i in order:
-        v = (num + branches[i].a) / (den + branches[i].r)
-        if chosen and v <= best:
+        v = _rate(num + branches[i].a, den + branches[i].r)
+        if (chosen or base > 0) and v <= best:
             break
         num, den, best = num + branches[i].a, den + branches[i].r, v
         chosen.append(i)
     return Share(tuple(chosen), best)
 
 
-STRATEGIES: dict[str, Callable[[Sequence[Branch], float], Share]] = {
+STRATEGIES: dict[str, Callable[[Sequence[Branch], float, float], Share]] = {
     "max": best_single,
     "sum": whole_group,
     "pdt": pdt,

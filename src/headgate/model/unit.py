@@ -6,7 +6,7 @@ with the segments that its sharing strategy runs along with it, and a unit for e
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from headgate.errors import InputError
 from headgate.model.network import Network, Port
@@ -15,6 +15,7 @@ from headgate.model.parameters import Segment, Stage, rates, segment, stage
 from headgate.model.sharing import STRATEGIES, Branch, pdt, pdt_opt, value
 
 Level = Literal["query", "operator"]
+Together = Literal["pdt", "operator", "group"]
 Weight = Callable[[Segment], float]
 
 
@@ -79,13 +80,15 @@ class Sharing:
     """
 
     strategy: str = "pdt"
-    together: Literal["pdt", "operator", "group"] = "pdt"
+    together: Together = "pdt"
 
     def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise InputError(
-                "the sharing strategy is a known one", f"'{self.strategy}'", f"Choose {', '.join(STRATEGIES)}."
-            )
+        for what, got, known in (
+            ("strategy", self.strategy, tuple(STRATEGIES)),
+            ("together", self.together, get_args(Together)),
+        ):
+            if got not in known:
+                raise InputError(f"sharing: a known {what}", f"'{got}'", f"Choose {', '.join(known)}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,8 @@ def plan(
     `streams` are the mean rates, which the expected matches of window joins depend on; `weight` is the policy's
     benefit of a segment, which decides the priority-defining trees.
     """
+    if level not in get_args(Level):
+        raise InputError("a known level", f"'{level}'", f"Choose {', '.join(get_args(Level))}.")
     planner = _Planner(network, rates(network, streams), weight, level, sharing or Sharing())
     return planner.units()
 
@@ -153,7 +158,7 @@ class _Planner:
         name = port[0]
         op = self.network.by_name[name]
         here = stage(self.network, self.out, port)
-        done = tuple(segment(self.network, self.out, q, port) for q in self.network.queries if q.output == name)
+        done = tuple(segment(self.network, self.out, q, port) for q in self.network.outputs[name])
         behind = [p for p in self.network.consumers[name] if self._wanted(p)]
         if op.kind is Kind.SOURCE and op.cost == FREE:
             return
@@ -180,23 +185,24 @@ class _Planner:
         if len(costly) < 2:
             return free + costly, sum(seen, worth)
         branches = [Branch(sum(self.weight(s) for s in b.segments), b.cost.b) for b in seen]
-        defining = STRATEGIES[self.sharing.strategy](branches, own.cost.b)
-        runs = [costly[i] for i in self._runs(branches, own.cost.b)]
+        base = sum(self.weight(s) for s in worth.segments)
+        defining = STRATEGIES[self.sharing.strategy](branches, own.cost.b, base)
+        runs = [costly[i] for i in self._runs(branches, own.cost.b, base)]
         return free + runs, sum((seen[i] for i in defining.chosen), worth)
 
-    def _runs(self, branches: Sequence[Branch], c: float) -> Sequence[int]:
+    def _runs(self, branches: Sequence[Branch], c: float, base: float) -> Sequence[int]:
         """The branches that run along with a shared operator of cost c."""
         if self.sharing.together == "operator":
             return ()
         if self.sharing.together == "group":
             return sorted(range(len(branches)), key=lambda i: -value(branches, [i], c))
-        return (pdt_opt if self.sharing.strategy == "pdt-opt" else pdt)(branches, c).chosen
+        return (pdt_opt if self.sharing.strategy == "pdt-opt" else pdt)(branches, c, base).chosen
 
     def _basis(self, port: Port, whole: tuple[Segment, ...]) -> Basis:
         """At operator level an operator is worth the segments behind it, valued like a shared operator."""
         op = self.network.by_name[port[0]]
         branches = [Branch(self.weight(s), s.C - op.cost.b) for s in whole]
-        chosen = [whole[i] for i in STRATEGIES[self.sharing.strategy](branches, op.cost.b).chosen]
+        chosen = [whole[i] for i in STRATEGIES[self.sharing.strategy](branches, op.cost.b, 0.0).chosen]
         rest = Cost(0.0, sum(s.C - op.cost.b for s in chosen))
         return Basis(tuple(chosen), op.cost + rest)
 

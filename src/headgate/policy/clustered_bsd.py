@@ -7,7 +7,7 @@ processed. With `processing="cluster"` a decision runs all its queries on that t
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from headgate.errors import InputError
 from headgate.model.unit import Unit
@@ -16,6 +16,7 @@ from headgate.policy.clusters import KINDS
 from headgate.policy.protocol import Decision, Outcome, Run, View, Why, Work
 from headgate.policy.pruning import SEARCHES, Candidate
 
+Processing = Literal["cluster", "query"]
 FORMULA = "P·W of the cluster"
 
 
@@ -26,13 +27,17 @@ class ClusteredBsd:
     clusters: int = 12
     kind: str = "log"
     search: str = "fagin"
-    processing: Literal["cluster", "query"] = "cluster"
+    processing: Processing = "cluster"
     _units: Sequence[Unit] = field(default=(), init=False)
     members: list[list[int]] = field(default_factory=list, init=False)
     pseudo: Sequence[float] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
-        for what, value, known in (("kind", self.kind, KINDS), ("search", self.search, SEARCHES)):
+        for what, value, known in (
+            ("kind", self.kind, KINDS),
+            ("search", self.search, SEARCHES),
+            ("processing", self.processing, get_args(Processing)),
+        ):
             if value not in known:
                 raise InputError(f"clustered BSD: a known {what}", f"'{value}'", f"Choose {', '.join(known)}.")
 

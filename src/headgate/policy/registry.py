@@ -84,13 +84,15 @@ def create(name: str, options: Mapping[str, Any] | None = None) -> Policy:
             raise InputError(
                 f"policy '{name}': a known option", f"'{option}'", f"It takes {', '.join(entry.options)}."
             )
-    if isinstance(given.get("train"), Mapping):
+    if "train" in given and not isinstance(given["train"], Train):
         given["train"] = _train(name, given["train"])
     return entry.make(**given)
 
 
-def _train(policy: str, given: Mapping[str, Any]) -> Train:
+def _train(policy: str, given: object) -> Train:
     known = [f.name for f in fields(Train)]
+    if not isinstance(given, Mapping):
+        raise InputError(f"policy '{policy}': a train is given by its bounds", given, "Write train: {most: 50}.")
     for option in given:
         if option not in known:
             raise InputError(

@@ -8,13 +8,14 @@ FCFS.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from headgate.errors import InputError
 from headgate.model.unit import Unit
 from headgate.policy.protocol import Decision, Outcome, Run, View, Why, Work
 from headgate.policy.trains import ONE, Train
 
+Turns = Literal["queries", "units"]
 FORMULA = "next in turn; inside the query S/C"
 
 
@@ -28,7 +29,7 @@ class RoundRobin:
 
     runs: float | None = None
     quantum: float = math.inf
-    over: Literal["queries", "units"] = "queries"
+    over: Turns = "queries"
     train: Train = ONE
     _groups: list[list[int]] = field(default_factory=list, init=False)
     _units: Sequence[Unit] = field(default=(), init=False)
@@ -40,6 +41,9 @@ class RoundRobin:
         for name, value in (("runs", self.visit), ("quantum", self.quantum)):
             if not value > 0:
                 raise InputError(f"round robin: {name} of a visit is above 0", value, "Give a positive number.")
+
+        if self.over not in get_args(Turns):
+            raise InputError("round robin: turns over a known thing", f"'{self.over}'", "Choose queries or units.")
 
     @property
     def visit(self) -> float:

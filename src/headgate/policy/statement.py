@@ -19,6 +19,9 @@ from headgate.model.unit import Unit
 from headgate.policy.protocol import Decision, Outcome, Run, View, Why, Work
 from headgate.policy.trains import ONE, Train
 
+AT_ONCE = 1e300
+"""The static priority of work that takes no time. Not infinite: times a wait of 0 that would be no number."""
+
 
 class Per(StrEnum):
     """What the benefit of a train is divided by."""
@@ -47,6 +50,8 @@ class Statement:
             return max(self.weight(s) for s in segments)
         if self.per is Per.IDEAL:
             return 1.0 / (cost.a + n * sum(s.T for s in segments))
+        if cost.of(n) == 0:
+            return AT_ONCE
         if self.per is Per.LENGTH:
             return 1.0 / cost.of(n)
         return sum(self.weight(s) for s in segments) / cost.of(n)

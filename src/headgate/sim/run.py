@@ -10,10 +10,11 @@ from headgate.model.unit import Level, Sharing, Unit, plan
 from headgate.monitor.statistics import Measured, unknown
 from headgate.policy.protocol import Decision, Policy
 from headgate.policy.registry import create, listed
-from headgate.sim.compiled.chains import Log, log
+from headgate.sim.compiled.chains import Log, depart, log
 from headgate.sim.compiled.dispatch import compiled
+from headgate.sim.draws import Word
 from headgate.sim.metrics import Floats, tally_for
-from headgate.sim.simulation import Report, Simulation
+from headgate.sim.simulation import Report, Result, Simulation
 
 Kernel = Literal["auto", "events", "compiled"]
 Statistics = Literal["declared", "measured"]
@@ -63,12 +64,15 @@ def simulate(
     on_decision: Callable[[float, Decision], None] | None = None,
     commit: Literal["result", "run"] = "result",
 ) -> Report:
-    """Serve all arrivals of all streams. `streams` are their mean rates, `arrivals` their times in chunks."""
+    """Serve all arrivals of all streams. `streams` are their mean rates, `arrivals` their times in chunks.
+
+    The departures are written into a log where one is given, as far as there is room in it.
+    """
     units = setting.plan(network, streams)
     policy = setting.create()
     plain = setting.statistics == "declared" and on_decision is None and commit == "result"
     fast = compiled(network, units, policy, setting.level, setting.price) if kernel != "events" and plain else None
-    if fast is not None:
+    if fast is not None and (departures is None or fast.logs):
         return fast.run(arrivals, seed, tally_for(network), departures or log())
     if kernel == "compiled":
         raise InputError(
@@ -89,8 +93,14 @@ def simulate(
         price=setting.price,
         monitor=monitor,
         on_decision=on_decision,
+        on_result=None if departures is None else _writer(network, departures),
         commit=commit,
     ).run()
+
+
+def _writer(network: Network, departures: Log) -> Callable[[Result], None]:
+    numbers = {query.name: i for i, query in enumerate(network.queries)}
+    return lambda result: depart(departures, numbers[result.query], Word(result.identity), result.departure)
 
 
 def _times(chunks: Iterator[Floats]) -> Iterator[float]:

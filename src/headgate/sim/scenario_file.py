@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag, model_validator
 
@@ -29,7 +29,7 @@ from headgate.fields import (
 )
 from headgate.model.operator import Cost, Kind
 from headgate.model.sharing import STRATEGIES
-from headgate.model.unit import Level, Sharing
+from headgate.model.unit import Level, Sharing, Together
 from headgate.policy.clusters import KINDS
 from headgate.policy.pruning import SEARCHES
 from headgate.policy.registry import POLICIES
@@ -41,7 +41,6 @@ from headgate.sim.run import Kernel, Setting, Statistics
 Count = Annotated[int, BeforeValidator(whole_number(1, such_as=10))]
 MOST_TUPLES = 10**8
 """Of a stream: so many keep a machine busy for days."""
-Together = Literal["pdt", "operator", "group"]
 
 
 class Process(Spec):

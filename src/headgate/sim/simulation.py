@@ -5,7 +5,7 @@ streams, operator level, statistics measured while it runs. Memory holds the tup
 """
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -112,27 +112,22 @@ class Result:
 
 @dataclass
 class Report:
-    """What a simulation yields besides its tally."""
+    """What a simulation yields besides its tally; None for what a compiled kernel does not count."""
 
     tally: Tally
     decisions: int = 0
     runs: int = 0
     busy: float = 0.0
     overhead: float = 0.0
-    reads: int = 0
     ended: float = 0.0
-    held: float = 0.0
-    most_held: int = 0
+    reads: int | None = None
+    average_held: float | None = None
+    most_held: int | None = None
 
     @property
     def utilisation(self) -> float:
         """Share of the time in which the server worked on tuples."""
         return self.busy / self.ended if self.ended else 0.0
-
-    @property
-    def average_held(self) -> float:
-        """Tuples in queues, averaged over time."""
-        return self.held / self.ended if self.ended else 0.0
 
 
 @dataclass
@@ -169,6 +164,9 @@ class Simulation:
                 self._dispatch()
         self._flush()
         self.report.ended = self._last_finish
+        self.report.reads = self._reads
+        self.report.average_held = self._held_area / self._last_finish if self._last_finish else 0.0
+        self.report.most_held = self._most_held
         return self.report
 
     def _set_up(self) -> None:
@@ -198,7 +196,8 @@ class Simulation:
         self._idle = True
         self._runs: Iterator[Run] = iter(())
         self._last_finish = 0.0
-        self._held, self._held_since = 0, 0.0
+        self._held, self._held_since, self._held_area, self._most_held = 0, 0.0, 0.0, 0
+        self._reads = 0
         self._buffer: list[tuple[int, float, float]] = []
         self.policy.prepare(self.units)
 
@@ -228,9 +227,9 @@ class Simulation:
 
     def _hold(self, change: int) -> None:
         now = self._agenda.now
-        self.report.held += self._held * (now - self._held_since)
+        self._held_area += self._held * (now - self._held_since)
         self._held, self._held_since = self._held + change, now
-        self.report.most_held = max(self.report.most_held, self._held)
+        self._most_held = max(self._most_held, self._held)
 
     def _refresh(self) -> None:
         if self.monitor is None:
@@ -252,7 +251,7 @@ class Simulation:
             self.on_decision(now, decision)
         overhead = self.price * decision.work.operations
         self.report.overhead += overhead
-        self.report.reads += decision.work.reads
+        self._reads += decision.work.reads
         self._idle = False
         self._runs = iter(decision.runs)
         self._start(now + overhead)
@@ -284,10 +283,10 @@ class Simulation:
         self.report.runs += 1
         self.report.busy += finish - start
         self._last_finish = finish
-        counts = dict.fromkeys((s.query for s in self.units[run.unit].segments), 0)
-        for query, _, _ in leaving:
-            counts[self.network.queries[query].name] += 1
-        outcome = Outcome(run, start, finish, tuple(counts.values()))
+        counts = Counter(self.network.queries[query].name for query, _, _ in leaving)
+        # A query that the unit reaches in two places has its results counted at the first.
+        results = tuple(counts.pop(s.query, 0) for s in self.units[run.unit].segments)
+        outcome = Outcome(run, start, finish, results)
         self.policy.observe(outcome)
         if self.monitor:
             self.monitor.observe(outcome)

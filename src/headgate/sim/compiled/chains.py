@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from headgate.model.network import Network
 from headgate.model.operator import Kind
@@ -77,14 +78,14 @@ class Log(NamedTuple):
     """Departures in the order in which they happened, where somebody asked for them; else arrays of length 0."""
 
     query: Ints
-    item: Ints
+    item: NDArray[np.uint64]
     time: Floats
     used: Ints
 
 
 def log(size: int = 0) -> Log:
     """Room for `size` departures."""
-    return Log(np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.float64), np.zeros(1, np.int64))
+    return Log(np.zeros(size, np.int64), np.zeros(size, np.uint64), np.zeros(size, np.float64), np.zeros(1, np.int64))
 
 
 def is_chains(network: Network) -> bool:
@@ -129,7 +130,7 @@ def serve(
 
 
 @nb.njit(inline="always", cache=True)
-def depart(lg: Log, query: int, item: int, time: float) -> None:
+def depart(lg: Log, query: int, item: int | np.uint64, time: float) -> None:
     """Write a departure down if there is room for it."""
     if lg.used[0] < len(lg.query):
         lg.query[lg.used[0]] = query

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -36,7 +36,9 @@ from headgate.sim.simulation import Report
 
 
 class Compiled(Protocol):
-    """A compiled kernel, ready to run."""
+    """A compiled kernel, ready to run. `logs` says whether it can write departures down."""
+
+    logs: ClassVar[bool]
 
     def run(self, arrivals: Mapping[str, Iterator[Floats]], seed: int, t: Tally, lg: Log) -> Report:
         """Serve all arrivals."""
@@ -59,9 +61,11 @@ def compiled(network: Network, units: Sequence[Unit], policy: Policy, level: Lev
 class _Fed:
     """A kernel over one stream that is fed arrivals chunk by chunk and keeps the ones that wait."""
 
+    logs: ClassVar[bool] = True
     stream: str
     step: Callable[[Feed, State, Tally, Log], None]
     queues: int
+    counts_reads: bool = False
 
     def run(self, arrivals: Mapping[str, Iterator[Floats]], seed: int, t: Tally, lg: Log) -> Report:
         s = state(self.queues)
@@ -81,7 +85,7 @@ class _Fed:
             busy=float(s.times[BUSY]),
             overhead=float(s.times[OVERHEAD]),
             ended=float(s.times[NOW]),
-            reads=int(s.counts[READS]),
+            reads=int(s.counts[READS]) if self.counts_reads else None,
         )
 
 
@@ -89,6 +93,7 @@ class _Fed:
 class _Whole:
     """A kernel that wants each stream's arrivals at once."""
 
+    logs: ClassVar[bool] = False
     streams: tuple[str, ...]
     step: Callable[[tuple[Floats, ...], np.uint64, Tally], tuple[int, float, float]]
 
@@ -162,6 +167,7 @@ def _clusters(stream: str, ch: Chains, units: Sequence[Unit], policy: ClusteredB
         stream,
         lambda f, s, t, lg: clustered.by_clusters(f, s, ch, grouped, how, whole, price, t, lg),
         len(full),
+        counts_reads=True,
     )
 
 
