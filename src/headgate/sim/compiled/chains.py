@@ -11,8 +11,8 @@ from headgate.model.network import Network
 from headgate.model.operator import Kind
 from headgate.model.parameters import ideal_time
 from headgate.model.unit import Unit
-from headgate.sim.draws import key, uniform
-from headgate.sim.metrics import Floats, Ints, record
+from headgate.sim.draws import uniform
+from headgate.sim.metrics import Floats, Ints
 
 PLAIN = {Kind.SELECT, Kind.PROJECT, Kind.MAP, Kind.JOIN, Kind.OUTPUT}
 
@@ -137,19 +137,3 @@ def depart(lg: Log, query: int, item: int | np.uint64, time: float) -> None:
         lg.item[lg.used[0]] = item
         lg.time[lg.used[0]] = time
         lg.used[0] += 1
-
-
-@nb.njit(inline="always", cache=True)
-def execute(
-    start: Ints, cost: Floats, passes: Floats, operator: Ints, T: Floats,
-    cls: Ints, sums: Floats, bins: Ints, lg: Log,
-    q: int, arrival: float, item: int, seed: np.uint64, now: float,
-) -> float:  # fmt: skip
-    """Run a tuple through a query at a time, count and write down its result; the time at which that ends."""
-    elapsed, passed = serve(start, cost, passes, operator, q, key(seed, np.uint64(item)), 0.0)
-    end = now + elapsed
-    if passed:
-        r = end - arrival
-        record(cls, sums, bins, q, r, r / T[q])
-        depart(lg, q, item, end)
-    return end

@@ -21,7 +21,7 @@ from headgate.sim.compiled.chains import (
     Members,
     State,
     depart,
-    execute,
+    serve,
 )
 from headgate.sim.draws import key, uniform
 from headgate.sim.metrics import Floats, Ints, Tally, record
@@ -56,7 +56,12 @@ def by_list(f: Feed, s: State, ch: Chains, order: Ints, t: Tally, lg: Log) -> No
             continue
         q = order[pointer]
         i = head[q]
-        end = execute(start, cost, passes, operator, T, cls, sums, bins, lg, q, A[i], base + i, seed, now)
+        elapsed, passed = serve(start, cost, passes, operator, q, key(seed, np.uint64(base + i)), 0.0)
+        end = now + elapsed
+        if passed:
+            r = end - A[i]
+            record(cls, sums, bins, q, r, r / T[q])
+            depart(lg, q, base + i, end)
         head[q] = i + 1
         busy += end - now
         now = end
@@ -135,7 +140,12 @@ def by_scan(f: Feed, s: State, ch: Chains, alike: Members, price: float, t: Tall
             now += overhead
         q = queries[first_of[k] + due[k]]
         i = head[k]
-        end = execute(start, cost, passes, operator, T, cls, sums, bins, lg, q, A[i], base + i, seed, now)
+        elapsed, passed = serve(start, cost, passes, operator, q, key(seed, np.uint64(base + i)), 0.0)
+        end = now + elapsed
+        if passed:
+            r = end - A[i]
+            record(cls, sums, bins, q, r, r / T[q])
+            depart(lg, q, base + i, end)
         due[k] += 1
         if first_of[k] + due[k] == first_of[k + 1]:
             due[k] = 0
@@ -181,7 +191,12 @@ def by_turns(f: Feed, s: State, ch: Chains, runs: float, quantum: float, t: Tall
                 now = A[arrived]
                 continue
         i = head[q]
-        end = execute(start, cost, passes, operator, T, cls, sums, bins, lg, q, A[i], base + i, seed, now)
+        elapsed, passed = serve(start, cost, passes, operator, q, key(seed, np.uint64(base + i)), 0.0)
+        end = now + elapsed
+        if passed:
+            r = end - A[i]
+            record(cls, sums, bins, q, r, r / T[q])
+            depart(lg, q, base + i, end)
         head[q] = i + 1
         left[0] -= 1
         left[1] -= end - now
