@@ -423,7 +423,7 @@ def test_a_join_forgets_what_can_no_longer_match():
     arrivals = {name: iter(np.cumsum(rng.exponential(1.0, 3_000)).tolist()) for name in network.streams}
     simulation = Simulation(network, units, create("fcfs"), arrivals)
     most = []
-    simulation.on_result = lambda _: most.append(max(len(side) for side in simulation._sides.values()))
+    simulation.on_result = lambda _: most.append(max(len(side) for side in simulation._operators._sides.values()))
     simulation.run()
     assert len(most) > 10_000
     assert max(most) < 40

@@ -5,86 +5,24 @@ streams, operator level, statistics measured while it runs. Memory holds the tup
 """
 
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from headgate.model.network import Network, Port
-from headgate.model.operator import Kind, Operator
+from headgate.model.operator import Kind
 from headgate.model.parameters import ideal_time
 from headgate.model.unit import Unit
 from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
 from headgate.sim import draws
 from headgate.sim.events import Agenda, Rank
-from headgate.sim.joins import Side
+from headgate.sim.items import Item, Line, Step
 from headgate.sim.metrics import Tally, record_all, tally_for
-
-
-class Step(NamedTuple):
-    """The work that a base tuple of a result set off, from its arrival."""
-
-    arrival: float
-    work: float
-
-
-class Item(NamedTuple):
-    """A tuple in the system. A match of a join has a step for each of its base tuples, in order of arrival."""
-
-    arrival: float
-    position: int
-    identity: draws.Word
-    steps: tuple[Step, ...]
-
-    def worked(self, cost: float) -> "Item":
-        """The item after one more operator, whose time counts for the base tuple that arrived last."""
-        last = self.steps[-1]
-        return self._replace(steps=(*self.steps[:-1], Step(last.arrival, last.work + cost)))
-
-    def ideal_departure(self) -> float:
-        """When the result would be there if its base tuples were alone in the system."""
-        time = -math.inf
-        for arrival, work in self.steps:
-            time = max(time, arrival) + work
-        return time
-
-
-class Line:
-    """The queue of a unit. Where it stands behind a join, tuples come as matches are made and not as they arrived."""
-
-    __slots__ = ("in_order", "items")
-
-    def __init__(self, *, in_order: bool) -> None:
-        self.items: deque[Item] = deque()
-        self.in_order = in_order
-
-    @property
-    def pending(self) -> int:
-        """Tuples that wait."""
-        return len(self.items)
-
-    @property
-    def oldest(self) -> float:
-        """Arrival of the first in line."""
-        return self.items[0].arrival if self.items else math.inf
-
-    @property
-    def position(self) -> int:
-        """Number of the first in line."""
-        return self.items[0].position
-
-    def earliest(self) -> float:
-        """The earliest arrival in the line."""
-        return self.oldest if self.in_order else min((item.arrival for item in self.items), default=math.inf)
-
-    def arrived(self, n: int) -> float:
-        """Sum of the arrival times of the first n."""
-        if n == 1:
-            return self.items[0].arrival
-        return sum(item.arrival for item, _ in zip(self.items, range(n), strict=False))
+from headgate.sim.operators import Operators, hashed
 
 
 class Monitor(Protocol):
@@ -182,16 +120,14 @@ class Simulation:
         self._streams = {name: i for i, name in enumerate(network.streams)}
         self._counts = dict.fromkeys(self.arrivals, 0)
         self._numbers = count()
-        self._emits: dict[str, list[int]] = {}
-        for i, query in enumerate(queries):
-            self._emits.setdefault(query.output, []).append(i)
+        numbers = {query.name: i for i, query in enumerate(queries)}
+        self._emits = {name: [numbers[q.name] for q in found] for name, found in network.outputs.items()}
         self._T = [ideal_time(network, q) for q in queries]
         branching = {Kind.WINDOW_JOIN, Kind.UNION}
         self._chain = [
             not any(network.by_name[m].kind in branching for m in network.members[q.name]) for q in queries
         ]
-        self._sides: dict[Port, Side[Item]] = {}
-        self._seen: dict[str, int] = {}
+        self._operators = Operators(network, self.chance or hashed(self.seed), self._oldest_at)
         self._open = len(self.arrivals)
         self._idle = True
         self._runs: Iterator[Run] = iter(())
@@ -205,6 +141,9 @@ class Simulation:
         if (stream, 0) in self._at:
             return [(stream, 0)]
         return [port for port in self.network.consumers[stream] if port in self._at]
+
+    def _oldest_at(self, port: Port) -> float:
+        return self._at[port].earliest() if port in self._at else math.inf
 
     def _next_arrival(self, stream: str) -> None:
         time = next(self.arrivals[stream], None)
@@ -307,74 +246,19 @@ class Simulation:
             op = self.network.by_name[name]
             out: list[Item] = []
             for k, (port, item) in enumerate(batch, 1):
-                made = self._process(op, port, item)
+                made = self._operators.process(op, port, item)
                 out.extend(made)
                 at = elapsed + op.cost.of(k)
-                leaving.extend((query, result, at) for query in self._emits.get(name, ()) for result in made)
+                leaving.extend((query, result, at) for query in self._emits[name] for result in made)
             elapsed += op.cost.of(len(batch))
             if op.kind is Kind.WINDOW_JOIN:
-                self._evict(op)
+                self._operators.evict(op, self._agenda.now)
             for consumer in self.network.consumers[name]:
                 if consumer[0] in inside:
                     inbox.setdefault(consumer[0], []).extend((consumer[1], item) for item in out)
                 elif consumer in self._at:
                     onward.extend((consumer, item) for item in out)
         return elapsed, leaving, onward
-
-    def _process(self, op: Operator, port: int, item: Item) -> list[Item]:
-        """What one tuple that enters an operator gives."""
-        done = item.worked(op.cost.of(1))
-        if op.kind is Kind.WINDOW_JOIN:
-            return list(self._join(op, port, done))
-        copies = self._copies(op, item)
-        if copies == 1:
-            return [done]
-        return [done._replace(identity=draws.pair(item.identity, draws.Word(k))) for k in range(copies)]
-
-    def _copies(self, op: Operator, item: Item) -> int:
-        """How many results one tuple gives at an operator."""
-        if op.kind is Kind.AGGREGATE:
-            seen = self._seen.get(op.name, 0) + 1
-            self._seen[op.name] = seen
-            return math.floor(seen * op.selectivity) - math.floor((seen - 1) * op.selectivity)
-        whole = math.floor(op.selectivity)
-        part = op.selectivity - whole
-        return whole + (part > 0 and self._chance(item.identity, op) < part)
-
-    def _chance(self, identity: draws.Word, op: Operator) -> float:
-        number = self.network.ids[op.name]
-        if self.chance:
-            return self.chance(int(identity), number)
-        return draws.draw(draws.Word(self.seed), identity, draws.Word(number))
-
-    def _join(self, op: Operator, port: int, item: Item) -> Iterator[Item]:
-        """Insert a tuple into its side of a symmetric hash join and probe the other."""
-        mine, other = (self._sides.setdefault((op.name, p), Side()) for p in (port, 1 - port))
-        mine.insert(item.arrival, item)
-        for partner in other.within(item.arrival, op.window or 0.0):
-            left, right = (item, partner) if port == 0 else (partner, item)
-            identity = draws.pair(left.identity, right.identity)
-            if self._chance(identity, op) < op.selectivity:
-                steps = tuple(sorted(left.steps + right.steps))
-                last = max(left, right, key=lambda i: i.position)
-                yield last._replace(identity=identity, steps=steps)
-
-    def _evict(self, op: Operator) -> None:
-        """Forget what nothing can match that waits or is still to come; a run's own tuples have all been here."""
-        for port in range(2):
-            if side := self._sides.get((op.name, port)):
-                ahead = min(self._oldest_ahead((op.name, 1 - port)), self._agenda.now)
-                side.evict(ahead - (op.window or 0.0))
-
-    def _oldest_ahead(self, port: Port) -> float:
-        """Arrival of the oldest tuple that may still come to an input of an operator."""
-        oldest = self._at[port].earliest() if port in self._at else math.inf
-        op = self.network.by_name[port[0]]
-        if op.kind is Kind.SOURCE:
-            return oldest
-        below = op.inputs[port[1]]
-        ports = range(max(1, len(self.network.by_name[below].inputs)))
-        return min([oldest, *(self._oldest_ahead((below, p)) for p in ports)])
 
     def _leave(self, query: int, item: Item, departure: float) -> None:
         T = self._T[query]
