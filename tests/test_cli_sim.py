@@ -12,7 +12,7 @@ from headgate import __version__
 from headgate.cli import app
 from headgate.policy.registry import POLICIES
 from headgate.sim.scenario import load, run
-from headgate.sim.tables import by_class, findings, overview
+from headgate.sim.scenario.tables import by_class, findings, overview
 
 SMALL = """\
 name: small
@@ -225,4 +225,4 @@ def test_an_interrupt_ends_quietly_with_130(small, monkeypatch):
 
 
 def test_the_demo_ships_with_the_package():
-    assert (Path(sys.modules["headgate"].__file__).parent / "sim" / "demo.yaml").is_file()
+    assert (Path(sys.modules["headgate"].__file__).parent / "sim" / "scenario" / "demo.yaml").is_file()

@@ -81,7 +81,7 @@ def sim(
     from headgate.sim.scenario import DEMO, load  # noqa: PLC0415 - numba and scipy load for a second
 
     if plot:
-        from headgate.sim import plots  # noqa: PLC0415 - so does matplotlib
+        from headgate.sim.scenario import plots  # noqa: PLC0415 - so does matplotlib
 
         plots.check(plot)
     loaded = load(scenario or DEMO)
@@ -109,7 +109,7 @@ def _run(scenario: "Scenario") -> "ScenarioResult":
 
 
 def _show(result: "ScenarioResult", *, explained: bool) -> None:
-    from headgate.sim.tables import by_class, findings, legend, overview  # noqa: PLC0415
+    from headgate.sim.scenario.tables import by_class, findings, legend, overview  # noqa: PLC0415
 
     console = _to_stdout()
     unbounded = console.options.update(max_width=10 * _WIDE)

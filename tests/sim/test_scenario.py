@@ -13,16 +13,15 @@ from headgate.model.parameters import load as load_of
 from headgate.policy.registry import POLICIES
 from headgate.policy.trains import Train
 from headgate.sim.scenario import DEMO, load, run
-from headgate.sim.scenario_file import (
-    PROCESSES,
+from headgate.sim.scenario.file import (
     OperatorSpec,
     PolicySpec,
     QuerySpec,
     ScenarioFile,
     SharingSpec,
-    TraceSpec,
     TrainSpec,
 )
+from headgate.sim.scenario.streams import PROCESSES, TraceSpec
 from scenarios import CHAIN, NETWORK, POISSON, TESTBED, message, scenario
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from headgate.errors import InputError
-from headgate.sim.scenario import ScenarioResult
+from headgate.sim.scenario.scenario import ScenarioResult
 
 FORMATS = (".png", ".svg", ".pdf")
 

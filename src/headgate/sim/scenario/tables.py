@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.sim.metrics import Interval
-from headgate.sim.scenario import Figures, PolicyResult, ScenarioResult
+from headgate.sim.scenario.scenario import Figures, PolicyResult, ScenarioResult
 
 MOST_CLASSES = 8
 
