@@ -30,6 +30,8 @@ FIGURES = {
     "max_slowdown",
     "rms_slowdown",
     "l2_slowdown",
+    "p50_slowdown",
+    "p99_slowdown",
     "avg_response",
     "p50_response",
     "p99_response",
@@ -89,6 +91,7 @@ def test_json_is_one_document_with_the_stated_keys(small):
             "level",
             "utilisation",
             "decisions",
+            "held",
             "per_seed",
             "classes",
         }

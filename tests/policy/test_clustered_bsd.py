@@ -1,5 +1,7 @@
 """Clustered BSD: one priority for many queries, one decision for a tuple and all queries of a cluster."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,8 @@ from hypothesis import strategies as st
 
 from headgate.errors import InputError
 from headgate.policy.bsd import BSD
-from headgate.policy.clusters import logarithmic
+from headgate.policy.clustered_bsd import ClusteredBsd
+from headgate.policy.clusters import count_for_ratio, logarithmic
 from headgate.policy.protocol import Run
 from headgate.policy.registry import create
 from headgate.sim.metrics import summarise
@@ -121,3 +124,19 @@ def test_the_finer_the_clusters_the_nearer_to_bsd():
     }
     assert excess[2] > excess[12] > excess[5_000]
     assert abs(excess[5_000]) < 0.002
+
+
+def test_a_ratio_gives_as_many_clusters_as_keep_it():
+    units = units_of(single_stream(1, 40), "bsd")
+    policy = ClusteredBsd(ratio=4.0)
+    policy.prepare(units)
+    phi = [BSD.static(unit) for unit in units]
+    assert len(policy.pseudo) == count_for_ratio(phi, 4.0)
+    for members in filter(None, policy.members):
+        assert max(phi[i] for i in members) <= 4.0 * min(phi[i] for i in members) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("options", [{"ratio": 1.0}, {"ratio": math.nan}, {"ratio": 2.0, "kind": "uniform"}])
+def test_a_ratio_that_divides_nothing_or_goes_with_uniform_clusters_is_refused(options):
+    with pytest.raises(InputError, match="a ratio is above 1 and goes with logarithmic clusters"):
+        ClusteredBsd(**options)

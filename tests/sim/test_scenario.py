@@ -265,3 +265,10 @@ def test_the_documentation_names_every_key():
         assert f"{name}: " in text
     for kind in (*PROCESSES, *Kind):
         assert f"`{kind}`" in text or kind == "source"
+
+
+def test_tuples_in_queues_are_reported_where_the_kernel_counts_them(folder):
+    fast, slow = (run(scenario(CHAIN + kernel)).policies[0] for kernel in ("", "kernel: events\n"))
+    assert fast.held is None
+    assert slow.held.mean > 0
+    assert slow.figures.p50_slowdown.mean <= slow.figures.p99_slowdown.mean

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from headgate.errors import InputError
 from headgate.model.unit import Unit
 from headgate.policy.bsd import BSD
-from headgate.policy.clusters import KINDS
+from headgate.policy.clusters import KINDS, count_for_ratio
 from headgate.policy.protocol import Decision, Outcome, Run, View, Why, Work
 from headgate.policy.pruning import SEARCHES, Candidate
 
@@ -22,12 +22,16 @@ FORMULA = "P·W of the cluster"
 
 @dataclass
 class ClusteredBsd:
-    """BSD over `clusters` ranges of φ, of a `kind`, searched by `search`."""
+    """BSD over `clusters` ranges of φ, of a `kind`, searched by `search`.
+
+    With a `ratio` there are as many logarithmic clusters as keep the priorities inside each within it.
+    """
 
     clusters: int = 12
     kind: str = "log"
     search: str = "fagin"
     processing: Processing = "cluster"
+    ratio: float | None = None
     _units: Sequence[Unit] = field(default=(), init=False)
     members: list[list[int]] = field(default_factory=list, init=False)
     pseudo: Sequence[float] = field(default=(), init=False)
@@ -40,12 +44,16 @@ class ClusteredBsd:
         ):
             if value not in known:
                 raise InputError(f"clustered BSD: a known {what}", f"'{value}'", f"Choose {', '.join(known)}.")
+        if self.ratio is not None and not (self.ratio > 1 and self.kind == "log"):
+            rule = "clustered BSD: a ratio is above 1 and goes with logarithmic clusters"
+            raise InputError(rule, f"{self.ratio} with {self.kind} clusters", "Give ratio: 2.5 and kind: log.")
 
     def prepare(self, units: Sequence[Unit]) -> None:
         """Assign each unit to its cluster; inside a cluster the higher φ goes first."""
         self._units = units
         phi = [BSD.static(unit) for unit in units]
-        of, self.pseudo = KINDS[self.kind](phi, self.clusters)
+        m = self.clusters if self.ratio is None else count_for_ratio(phi, self.ratio)
+        of, self.pseudo = KINDS[self.kind](phi, m)
         self.members = [[] for _ in self.pseudo]
         for i in sorted(range(len(units)), key=lambda i: (-phi[i], i)):
             self.members[of[i]].append(i)

@@ -8,7 +8,7 @@ from headgate.errors import InputError
 from headgate.model.network import Network
 from headgate.model.unit import Level, Sharing, Unit, plan
 from headgate.monitor.statistics import Measured, unknown
-from headgate.policy.protocol import Decision, Policy
+from headgate.policy.protocol import Policy
 from headgate.policy.registry import create, listed
 from headgate.sim.compiled.chains import Log, depart, log
 from headgate.sim.compiled.dispatch import compiled
@@ -61,8 +61,6 @@ def simulate(
     *,
     kernel: Kernel = "auto",
     departures: Log | None = None,
-    on_decision: Callable[[float, Decision], None] | None = None,
-    commit: Literal["result", "run"] = "result",
 ) -> Report:
     """Serve all arrivals of all streams. `streams` are their mean rates, `arrivals` their times in chunks.
 
@@ -70,8 +68,8 @@ def simulate(
     """
     units = setting.plan(network, streams)
     policy = setting.create()
-    plain = setting.statistics == "declared" and on_decision is None and commit == "result"
-    fast = compiled(network, units, policy, setting.level, setting.price) if kernel != "events" and plain else None
+    known = setting.statistics == "declared"
+    fast = compiled(network, units, policy, setting.level, setting.price) if kernel != "events" and known else None
     if fast is not None and (departures is None or fast.logs):
         return fast.run(arrivals, seed, tally_for(network), departures or log())
     if kernel == "compiled":
@@ -92,9 +90,7 @@ def simulate(
         seed,
         price=setting.price,
         monitor=monitor,
-        on_decision=on_decision,
         on_result=None if departures is None else _writer(network, departures),
-        commit=commit,
     ).run()
 
 

@@ -16,11 +16,6 @@ STREAM = "stream"
 LEFT, RIGHT = "left", "right"
 
 
-def cost_class(cost: float, K: float = 1.0) -> int:
-    """The i of an operator that costs K·2^i."""
-    return round(float(np.log2(cost / K)))
-
-
 def single_stream(seed: int, queries: int = 500) -> Network:
     """Queries over one stream that all of them read, at K = 1; the class of a query is its cost class."""
     rng = np.random.default_rng([seed, 1])

@@ -191,6 +191,7 @@ class PolicySpec(Spec):
     quantum: LongerSpan | None = None
     over: Annotated[str, _words("queries", "units")] | None = None
     clusters: Count | None = None
+    ratio: Annotated[float, BeforeValidator(number(above=1, such_as=2.5))] | None = None
     kind: Annotated[str, _words(*KINDS)] | None = None
     search: Annotated[str, _words(*SEARCHES)] | None = None
     processing: Annotated[str, _words("cluster", "query")] | None = None

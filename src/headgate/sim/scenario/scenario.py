@@ -131,6 +131,8 @@ class Figures:
     max_slowdown: Interval
     rms_slowdown: Interval
     l2_slowdown: Interval
+    p50_slowdown: Interval
+    p99_slowdown: Interval
     avg_response: Interval
     p50_response: Interval
     p99_response: Interval
@@ -138,7 +140,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class PolicyResult:
-    """How one policy did."""
+    """How one policy did. `held` is the tuples in queues, averaged over time, where the kernel counts them."""
 
     label: str
     policy: str
@@ -146,6 +148,7 @@ class PolicyResult:
     figures: Figures
     utilisation: Interval
     decisions: Interval
+    held: Interval | None
     per_seed: tuple[Mapping[str, float], ...]
     classes: Mapping[str, Figures]
 
@@ -222,6 +225,7 @@ def _result(policy: PolicySpec, reports: Sequence[tuple[Report, Network]]) -> Po
         for i, name in enumerate(class_names(network)):
             classes.setdefault(name, []).append(summarise(report.tally, i))
     summaries = [summarise(report.tally) for report, _ in reports]
+    held = [report.average_held for report, _ in reports if report.average_held is not None]
     return PolicyResult(
         policy.name,
         policy.policy,
@@ -229,6 +233,7 @@ def _result(policy: PolicySpec, reports: Sequence[tuple[Report, Network]]) -> Po
         _figures(summaries),
         interval([report.utilisation for report, _ in reports]),
         interval([report.decisions for report, _ in reports]),
+        interval(held) if len(held) == len(reports) else None,
         tuple({name: of(summary) for name, of in _OF_SUMMARY.items()} for summary in summaries),
         {name: _figures(classes[name]) for name in sorted(classes, key=_natural)},
     )
@@ -245,6 +250,8 @@ _OF_SUMMARY: Mapping[str, Callable[[Summary], float]] = {
     "max_slowdown": lambda s: s.max_h,
     "rms_slowdown": lambda s: s.rms,
     "l2_slowdown": lambda s: s.l2,
+    "p50_slowdown": lambda s: s.p50_h,
+    "p99_slowdown": lambda s: s.p99_h,
     "avg_response": lambda s: s.avg_r,
     "p50_response": lambda s: s.p50_r,
     "p99_response": lambda s: s.p99_r,
