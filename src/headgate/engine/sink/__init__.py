@@ -1,0 +1,1 @@
+"""Where the results of a query go. What a user writes as `headgate.sink`."""
