@@ -1,0 +1,80 @@
+"""Aggregates over sessions: evaluated over the tuples of all open sessions, and given out once they have ended.
+
+A session that ends before the watermark is complete: what comes later begins another one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from headgate.engine.evaluation.protocol import NOTHING, Execute, Setting, Step, Waiting, micros, stream_input
+from headgate.engine.log.manifest import Progress
+from headgate.engine.reader import JobInput
+from headgate.engine.sql.plan import BySession
+from headgate.engine.windows import ENDED, NEVER
+
+
+class SessionEvaluation:
+    """Runs the query over open sessions whenever the watermark has moved by a gap."""
+
+    def __init__(self, plan: BySession, setting: Setting) -> None:
+        self.plan, self._setting = plan, setting
+        self.streams = (plan.stream,)
+        self._log = setting.logs[plan.stream]
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Plan the text."""
+        self._prepared = self._setting.prepare(self.plan.sql)
+        self.schema = self._prepared.schema
+
+    def begin(self, positions: Mapping[str, int]) -> Progress:
+        """Start behind the newest event time; a session that is under way counts from there."""
+        (position,) = positions.values()
+        newest = self._log.newest("event", position)
+        return Progress(cursors=positions, low=newest + 1 if newest > NEVER else NEVER)
+
+    def waiting(self, progress: Progress) -> Waiting:
+        """The tuples since the last evaluation, once a session can have ended."""
+        mark = self._log.watermark("event")
+        open_ = progress.low < progress.closed < ENDED
+        fresh = self._log.head - progress.cursors[self.plan.stream]
+        moved = mark == ENDED or mark >= progress.closed + self.plan.gap
+        if mark <= progress.closed or not moved or not (fresh or open_):
+            return NOTHING
+        position = progress.cursors[self.plan.stream]
+        return Waiting(max(1, fresh), self._log.reached(mark, "event").arrived_last / 1e6, position)
+
+    def step(self, progress: Progress, n: int, execute: Execute) -> Step:  # noqa: ARG002 - all open sessions
+        """Evaluate what is open, and give out what has ended."""
+        log, stream = self._log, self.plan.stream
+        low, high = progress.cursors[stream], log.head
+        mark = log.watermark("event", high)
+        found = execute(self._prepared, self._input(progress.low, high))
+        starts, ends = (micros(found.column(name)) for name in ("session_start", "session_end"))
+        ended = ends < mark
+        rows = found.filter(pa.array(ended))
+        due = np.array([log.reached(min(int(end) + 1, mark), "event").arrived_last / 1e6 for end in ends[ended]])
+        still = starts[~ended]
+        moved = replace(
+            progress,
+            cursors={stream: high},
+            closed=mark,
+            low=int(still.min()) if len(still) else mark,
+            late=progress.late + log.behind(low, high),
+        )
+        return Step(rows, due, moved, high - low)
+
+    def needed(self, progress: Progress, stream: str) -> int:
+        """The first train with tuples of an open session."""
+        return min(progress.cursors[stream], self._log.first_since(progress.low, "event"))
+
+    def warm(self, execute: Execute) -> None:
+        """No sessions."""
+        execute(self._prepared, JobInput())
+
+    def _input(self, low: int, high: int) -> JobInput:
+        given = stream_input(self._log, self._log.since(low, high), "event")
+        return JobInput({self.plan.stream: given}, on_time=low)

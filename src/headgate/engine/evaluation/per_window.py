@@ -1,0 +1,98 @@
+"""Any SQL over a window: run once over all its tuples, of one stream or of several, when it has closed in all."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from headgate.engine.evaluation.protocol import NOTHING, Execute, Setting, Step, Waiting, stream_input
+from headgate.engine.log.manifest import Progress
+from headgate.engine.log.stream import STAMP
+from headgate.engine.reader import JobInput
+from headgate.engine.sql.plan import PerWindow
+from headgate.engine.windows import NEVER
+
+_EDGES = (pa.field("window_start", STAMP), pa.field("window_end", STAMP))
+
+
+class WindowEvaluation:
+    """Runs the query over one window after the other. Windows without a tuple of any stream do not exist."""
+
+    def __init__(self, plan: PerWindow, setting: Setting) -> None:
+        self.plan, self._setting = plan, setting
+        self.streams = plan.streams
+        self._logs = {name: setting.logs[name] for name in plan.streams}
+        self._open: set[int] = set()
+        self._scanned = dict.fromkeys(plan.streams, -1)
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Plan the text."""
+        self._prepared = self._setting.prepare(self.plan.sql)
+        self.schema = pa.schema([*_EDGES, *self._prepared.schema])
+
+    def begin(self, positions: Mapping[str, int]) -> Progress:
+        """Start with the first window that begins behind everything that has come before."""
+        window = self.plan.window
+        newest = max(self._logs[name].newest(window.time, at) for name, at in positions.items())
+        return Progress(cursors=positions, closed=window.last_end(newest) if newest > NEVER else NEVER)
+
+    def waiting(self, progress: Progress) -> Waiting:
+        """The next window that has closed in all streams, counted by the tuples that came since the last."""
+        end = self._next(progress)
+        if end is None:
+            return NOTHING
+        trains = [log.reached(end, self.plan.window.time) for log in self._logs.values()]
+        fresh = sum(max(0, t.end - progress.cursors[name]) for name, t in zip(self._logs, trains, strict=True))
+        closed_at = max(train.arrived_last for train in trains) / 1e6
+        return Waiting(max(1, fresh), closed_at, min(progress.cursors.values()))
+
+    def step(self, progress: Progress, n: int, execute: Execute) -> Step:  # noqa: ARG002 - a window is not divided
+        """Evaluate the next window, whole."""
+        window = self.plan.window
+        end = self._next(progress)
+        if end is None:
+            return Step(self.schema.empty_table(), np.empty(0), progress, 0)
+        start = end - window.size
+        closing = {name: log.reached(end, window.time) for name, log in self._logs.items()}
+        rows = execute(self._prepared, self._input(start, end))
+        edges = [pa.repeat(pa.scalar(edge, STAMP), rows.num_rows) for edge in (start, end)]
+        rows = pa.Table.from_arrays([*edges, *rows.columns], schema=self.schema)
+        cursors = {name: max(progress.cursors[name], train.end) for name, train in closing.items()}
+        late = sum(log.late(progress.cursors[name], cursors[name], window) for name, log in self._logs.items())
+        read = sum(cursors.values()) - sum(progress.cursors.values())
+        due = np.full(rows.num_rows, max(train.arrived_last for train in closing.values()) / 1e6)
+        moved = replace(progress, cursors=cursors, closed=end, late=progress.late + late)
+        return Step(rows, due, moved, read)
+
+    def needed(self, progress: Progress, stream: str) -> int:
+        """The first train with tuples of a window that has not closed."""
+        start = progress.closed - self.plan.window.size
+        return min(progress.cursors[stream], self._logs[stream].first_since(start, self.plan.window.time))
+
+    def warm(self, execute: Execute) -> None:
+        """A window without tuples."""
+        execute(self._prepared, JobInput())
+
+    def _input(self, start: int, end: int) -> JobInput:
+        time = self.plan.window.time
+        streams = {name: stream_input(log, log.within(start, end, time), time) for name, log in self._logs.items()}
+        return JobInput(streams, bounds=(start, end))
+
+    def _next(self, progress: Progress) -> int | None:
+        # The watermark first: windows of a train that comes in between must not be passed over.
+        mark = min(log.watermark(self.plan.window.time) for log in self._logs.values())
+        self._scan(progress)
+        return min((end for end in self._open if progress.closed < end <= mark), default=None)
+
+    def _scan(self, progress: Progress) -> None:
+        """Note the windows of trains that are new since the last look."""
+        window = self.plan.window
+        self._open = {end for end in self._open if end > progress.closed}
+        for name, log in self._logs.items():
+            for train in log.since_seq(self._scanned[name] + 1):
+                for pane in log.panes(train, window):
+                    ends = (end for _, end in window.of(pane) if end > progress.closed)
+                    self._open.update(end for end in ends if log.before(train, window.time) < end)
+                self._scanned[name] = train.seq

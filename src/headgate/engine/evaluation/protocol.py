@@ -1,0 +1,121 @@
+"""What every evaluation is: a function of the log and of the query's progress, in steps.
+
+    waiting(progress)             what there is to do, as the policy sees it
+    step(progress, n, execute)    do it over about n tuples: rows, and the progress to commit with them
+    needed(progress, stream)      the position before which the log may forget
+
+No state but the progress decides a result, so a step that was not committed is repeated and nothing else is.
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from headgate.engine.log.manifest import Progress
+from headgate.engine.log.stream import ARRIVAL, STAMP, Slice, StreamLog
+from headgate.engine.prepared import Prepared, Views
+from headgate.engine.reader import HIDDEN, JobInput, StreamInput
+from headgate.engine.sql.columns import used
+from headgate.engine.windows import Time
+
+Execute = Callable[[Prepared, JobInput], pa.Table]
+"""How a lane runs a prepared plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What evaluations work with: a query's name, the logs by stream, the views, a folder for partial results."""
+
+    query: str
+    logs: Mapping[str, StreamLog]
+    views: Views
+    folder: Path
+
+    def prepare(self, sql: str, casts: pa.Schema | None = None, partial: pa.Schema | None = None) -> Prepared:
+        """Plan a text over the streams that it names."""
+        columns = {name: used(sql, [*log.schema.names, *HIDDEN]) for name, log in self.logs.items()}
+        return self.views.prepare(sql, columns, casts, partial)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits, as a policy's queue: how much, since when, and which place it has in the order of arrival."""
+
+    pending: int = 0
+    oldest: float = math.inf
+    position: int = 0
+    total: Callable[[int], float] | None = None
+
+    def arrived(self, n: int) -> float:
+        """Sum of the arrival times of the n oldest tuples."""
+        return self.total(n) if self.total else n * self.oldest
+
+
+NOTHING = Waiting()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a step gave: rows, since when each result was due (seconds), the progress to commit, tuples read."""
+
+    rows: pa.Table
+    due: NDArray[np.float64]
+    progress: Progress
+    read: int
+
+
+class Evaluation(Protocol):
+    """A way to run one query."""
+
+    schema: pa.Schema
+
+    @property
+    def streams(self) -> Sequence[str]:
+        """What it reads."""
+
+    def prepare(self) -> None:
+        """Plan, or plan again after a table has changed."""
+
+    def begin(self, positions: Mapping[str, int]) -> Progress:
+        """The progress of a query that starts at these positions."""
+
+    def waiting(self, progress: Progress) -> Waiting:
+        """What there is to do."""
+
+    def step(self, progress: Progress, n: int, execute: Execute) -> Step:
+        """Take about n tuples on from there."""
+
+    def needed(self, progress: Progress, stream: str) -> int:
+        """The first position of a stream that will be read again."""
+
+    def warm(self, execute: Execute) -> None:
+        """Run over no tuples: Spark compiles, and the time of an empty job shows."""
+
+
+def stream_input(log: StreamLog, slices: Collection[Slice], time: Time | None) -> StreamInput:
+    """A stream's part of a job's input."""
+    found = tuple(
+        (s.file, s.offset, s.count, s.first, s.arrival_before if time == "arrival" else s.event_before)
+        for s in slices
+    )
+    return StreamInput(found, None if time is None else ARRIVAL if time == "arrival" else log.event_time)
+
+
+def micros(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """A column of timestamps in microseconds."""
+    return np.asarray(pc.cast(pc.cast(column, STAMP), pa.int64()).to_numpy())
+
+
+def queued(log: StreamLog, cursor: int) -> Waiting:
+    """The tuples behind a cursor."""
+    pending = log.head - cursor
+    if not pending:
+        return NOTHING
+    return Waiting(pending, log.oldest(cursor), cursor, lambda n: log.arrived(cursor, n))

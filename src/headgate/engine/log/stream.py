@@ -1,0 +1,395 @@
+"""The log of one stream: trains in files, their rows in the manifest, and what queries ask about them."""
+
+import bisect
+import json
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from headgate.engine.log.manifest import Manifest, StoredTrain
+from headgate.engine.source.protocol import Rejected, State
+from headgate.engine.windows import ENDED, NEVER, Time, Window
+from headgate.errors import HeadgateError, InputError
+
+ARRIVAL = "_arrival"
+STAMP = pa.timestamp("us", tz="UTC")
+_MICROS = 1_000_000
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A part of a train: the rows from `offset` on, and what a reader has to know of the train."""
+
+    file: str
+    offset: int
+    count: int
+    first: int
+    event_before: int
+    arrival_before: int
+
+
+class StreamLog:
+    """The trains of one stream. A source appends, queries read; positions number the tuples from 0 on."""
+
+    def __init__(
+        self,
+        name: str,
+        schema: pa.Schema,
+        folder: Path,
+        dead: Path,
+        manifest: Manifest,
+        *,
+        event_time: str | None = None,
+        delay: float = 0.0,
+        on_append: Callable[[StoredTrain], None] = lambda _: None,
+    ) -> None:
+        self.name, self.schema, self.event_time = name, schema, event_time
+        self.delay = round(delay * _MICROS)
+        self._folder, self._dead, self._manifest, self._notify = folder, dead, manifest, on_append
+        self._lock = threading.Lock()
+        self._stored = pa.schema([*schema, pa.field(ARRIVAL, STAMP)])
+        definition = {"schema": str(schema), "event_time": event_time, "delay": self.delay}
+        entered, self.state, self.ended = manifest.stream(name, definition)
+        if entered != definition:
+            changed = ", ".join(key for key in definition if entered.get(key) != definition[key])
+            raise InputError(
+                f"stream '{name}' has the columns and times with which its state folder was begun",
+                f"another {changed}",
+                "Use the old ones, another name, or a fresh state folder.",
+            )
+        self._trains = manifest.trains(name)
+        self._ends = [train.end for train in self._trains]
+        self._panes: dict[tuple[int, Window], tuple[int, ...]] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        self._clear_strangers()
+
+    # What a source does
+
+    def append(
+        self,
+        rows: pa.Table,
+        state: State | None,
+        *,
+        arrived: NDArray[np.float64] | None = None,
+        rejected: Sequence[Rejected] = (),
+    ) -> None:
+        """Add a train: its file first, then its row, the state of the source and the count of rejected rows."""
+        with self._lock:
+            stamps = self._stamps(rows.num_rows, arrived)
+            rows, stamps, untimed = self._timed(rows, stamps)
+            rejected = [*rejected, *untimed]
+            train, late = None, 0
+            if rows.num_rows:
+                train, late = self._store(rows, stamps)
+            reasons = self._bury(rejected)
+            self._manifest.append(self.name, train, state, late=late, rejected=reasons)
+            self._enter(train, state)
+        if train:
+            self._notify(train)
+
+    def pass_time(self, arrival: float, event: int | None = None) -> None:
+        """Note that nothing came until a time, so that windows over it can close."""
+        with self._lock:
+            last = self._last()
+            before = (last.event_after, last.arrival_after) if last else (NEVER, NEVER)
+            after = max(before[0], event if event is not None else NEVER), max(before[1], round(arrival * _MICROS))
+            if after == before or ENDED in before:
+                return
+            train = self._empty(before, after)
+            self._manifest.append(self.name, train, None)
+            self._enter(train, None)
+        self._notify(train)
+
+    def end(self) -> None:
+        """Note that no tuple will come any more: every window closes."""
+        with self._lock:
+            if self.ended:
+                return
+            last = self._last()
+            before = (last.event_after, last.arrival_after) if last else (NEVER, NEVER)
+            train = self._empty(before, (ENDED, ENDED))
+            self._manifest.append(self.name, train, None, ended=True)
+            self.ended = True
+            self._enter(train, None)
+        self._notify(train)
+
+    # What queries ask
+
+    @property
+    def head(self) -> int:
+        """The position behind the newest tuple."""
+        return self._ends[-1] if self._ends else 0
+
+    @property
+    def trains(self) -> Sequence[StoredTrain]:
+        """The trains that are there, oldest first. Grows while one looks at it."""
+        return self._trains
+
+    def watermark(self, time: Time, position: int | None = None) -> int:
+        """The time up to which all tuples are there, given the trains that end at or before a position."""
+        count = len(self._ends) if position is None else bisect.bisect_right(self._ends, position)
+        return _after(self._trains[count - 1], time) if count else NEVER
+
+    def reached(self, end: int, time: Time) -> StoredTrain:
+        """The first train whose watermark reaches the end of a window."""
+        return self._trains[bisect.bisect_left(self._trains, end, key=lambda train: _after(train, time))]
+
+    def slices(self, low: int, high: int) -> list[Slice]:
+        """The tuples from one position to before another, by train."""
+        found = []
+        i = bisect.bisect_right(self._ends, low)
+        while i < len(self._trains) and self._trains[i].first < high:
+            train = self._trains[i]
+            start, stop = max(low, train.first), min(high, train.end)
+            if stop > start:
+                found.append(self._slice(train, start - train.first, stop - start))
+            i += 1
+        return found
+
+    def within(self, start: int, end: int, time: Time) -> list[Slice]:
+        """The trains that may have tuples of a window."""
+        found = []
+        for train in self._trains:
+            first, last = _span(train, time)
+            if train.count and first < end and last >= start and _before(train, time) < end:
+                found.append(self._slice(train, 0, train.count))
+        return found
+
+    def since(self, low: int, high: int) -> list[Slice]:
+        """The trains up to a position that may have event times from `low` on."""
+        trains = [t for t in self._trains if t.count and t.end <= high and (t.event_last or 0) >= low]
+        return [self._slice(train, 0, train.count) for train in trains]
+
+    def since_seq(self, seq: int) -> list[StoredTrain]:
+        """The trains from a sequence number on."""
+        trains = self._trains
+        return trains[bisect.bisect_left(trains, seq, key=lambda train: train.seq) :]
+
+    def first_since(self, time: int, kind: Time) -> int:
+        """The position of the first train that has, or may yet be followed by, a tuple from a time on."""
+        return next((t.first for t in self._trains if t.count and _span(t, kind)[1] >= time), self.head)
+
+    def newest(self, kind: Time, position: int) -> int:
+        """The latest time of a tuple before a position; NEVER if there is none."""
+        mark = self.watermark(kind, position)
+        return mark + self.delay if kind == "event" and NEVER < mark < ENDED else mark
+
+    def before(self, train: StoredTrain, time: Time) -> int:
+        """The watermark before a train."""
+        return _before(train, time)
+
+    def behind(self, low: int, high: int) -> int:
+        """Tuples between two positions whose event time was before the watermark when they came."""
+        return self._count(low, high, "event", lambda times, before: times < before)
+
+    def panes(self, train: StoredTrain, window: Window) -> tuple[int, ...]:
+        """The panes in which a train has tuples that are not late for all of their windows."""
+        key = (train.seq, window)
+        if key not in self._panes:
+            before = _before(train, window.time)
+            times = self.times(train, window.time)
+            starts = np.unique(times // window.pane * window.pane)
+            self._panes[key] = tuple(int(p) for p in starts if window.last_end(int(p)) > before)
+        return self._panes[key]
+
+    def times(self, train: StoredTrain, time: Time) -> NDArray[np.int64]:
+        """The times of a train's tuples, in microseconds."""
+        if not train.count:
+            return np.empty(0, np.int64)
+        column = ARRIVAL if time == "arrival" else self.event_time
+        table = _read(self.path(train), [column])
+        return np.asarray(pc.cast(table.column(0), pa.int64()).to_numpy())
+
+    def late(self, low: int, high: int, window: Window) -> int:
+        """Tuples between two positions that came too late for a window of theirs."""
+        size, slide = window.size, window.slide
+        return self._count(
+            low, high, window.time, lambda times, before: ((times - size) // slide + 1) * slide + size <= before
+        )
+
+    def _count(
+        self, low: int, high: int, kind: Time, late: Callable[[NDArray[np.int64], int], NDArray[np.bool_]]
+    ) -> int:
+        found = 0
+        for train in self._trains[bisect.bisect_right(self._ends, low) :]:
+            if train.first >= high:
+                break
+            before = _before(train, kind)
+            # Most trains have no tuple behind the watermark, and their files need not be opened.
+            if train.count and _span(train, kind)[0] < before:
+                times = self.times(train, kind)[max(0, low - train.first) : high - train.first]
+                found += int(late(times, before).sum())
+        return found
+
+    def oldest(self, position: int) -> float:
+        """When the tuple at a position arrived. Within a train arrivals are taken as evenly spread."""
+        i = bisect.bisect_right(self._ends, position)
+        if i >= len(self._trains):
+            return float("inf")
+        train = self._trains[i]
+        share = (position - train.first) / train.count
+        return (train.arrived_first + share * (train.arrived_last - train.arrived_first)) / _MICROS
+
+    def arrived(self, position: int, n: int) -> float:
+        """Sum of the arrival times of n tuples from a position on, in seconds."""
+        total, i = 0.0, bisect.bisect_right(self._ends, position)
+        while n > 0 and i < len(self._trains):
+            train = self._trains[i]
+            take = min(n, train.end - position)
+            if take == train.count:
+                total += train.arrived_sum
+            elif take:
+                middle = self.oldest(position) + self.oldest(position + take - 1)
+                total += take * middle / 2
+            n, position, i = n - take, position + take, i + 1
+        return total
+
+    def path(self, train: StoredTrain) -> Path:
+        """The file of a train."""
+        return self._folder / f"{train.seq:012d}.arrow"
+
+    def drop(self, position: int) -> int:
+        """Forget the trains that end at or before a position, but for the newest; how many went."""
+        with self._lock:
+            count = min(bisect.bisect_right(self._ends, position), len(self._trains) - 1)
+            if count <= 0:
+                return 0
+            gone = self._trains[:count]
+            self._manifest.drop_trains(self.name, self._trains[count].seq)
+            # Queries that look at the lists meanwhile go on with the old ones.
+            self._trains, self._ends = self._trains[count:], self._ends[count:]
+            self._panes = {key: panes for key, panes in self._panes.items() if key[0] > gone[-1].seq}
+        for train in gone:
+            self.path(train).unlink(missing_ok=True)
+        return count
+
+    @property
+    def counted(self) -> tuple[int, Mapping[str, int]]:
+        """Tuples that came behind the watermark, and rows that were rejected by reason."""
+        return self._manifest.counted(self.name)
+
+    # Inside
+
+    def _last(self) -> StoredTrain | None:
+        return self._trains[-1] if self._trains else None
+
+    def _enter(self, train: StoredTrain | None, state: State | None) -> None:
+        self.state = state if state is not None else self.state
+        if train:
+            self._trains.append(train)
+            self._ends.append(train.end)
+
+    def _stamps(self, n: int, arrived: NDArray[np.float64] | None) -> NDArray[np.int64]:
+        last = self._last()
+        earliest = max(0, last.arrival_after) if last else 0
+        given = np.full(n, time.time()) if arrived is None else arrived
+        # Time may step back; arrival is an order, so it does not.
+        stamps: NDArray[np.int64] = np.maximum.accumulate(
+            np.maximum(np.rint(given * _MICROS).astype(np.int64), earliest)
+        )
+        return stamps
+
+    def _timed(self, rows: pa.Table, stamps: NDArray[np.int64]) -> tuple[pa.Table, NDArray[np.int64], list[Rejected]]:
+        """The rows without those that have no event time though the stream has."""
+        if self.event_time is None or not rows.column(self.event_time).null_count:
+            return rows, stamps, []
+        missing = np.asarray(pc.is_null(rows.column(self.event_time)))
+        bad = rows.filter(pa.array(missing)).to_pylist()
+        reason = f"no event time: column {self.event_time} is empty"
+        found = [Rejected(json.dumps(row, default=str), reason, f"stream {self.name}") for row in bad]
+        return rows.filter(pa.array(~missing)), stamps[~missing], found
+
+    def _store(self, rows: pa.Table, stamps: NDArray[np.int64]) -> tuple[StoredTrain, int]:
+        last = self._last()
+        seq, first = (last.seq + 1, last.end) if last else (0, 0)
+        before, arrival_before = (last.event_after, last.arrival_after) if last else (NEVER, NEVER)
+        event_first = event_last = None
+        after, late = before, 0
+        if self.event_time is not None:
+            times = pc.cast(rows.column(self.event_time), pa.int64())
+            event_first, event_last = (value.as_py() for value in pc.min_max(times).values())
+            after = max(before, event_last - self.delay)
+            late = pc.sum(pc.less(times, before)).as_py() if event_first < before else 0
+        file = self._folder / f"{seq:012d}.arrow"
+        stored = rows.append_column(self._stored.field(ARRIVAL), pa.array(stamps).cast(STAMP)).cast(self._stored)
+        write(stored, file)
+        arrived = int(stamps[0]), int(stamps[-1]), float(stamps.sum(dtype=np.float64)) / _MICROS
+        size = file.stat().st_size
+        train = StoredTrain(
+            *(seq, first, rows.num_rows, size, *arrived),
+            *(event_first, event_last, before, after, arrival_before, arrived[1]),
+        )
+        return train, late
+
+    def _empty(self, before: tuple[int, int], after: tuple[int, int]) -> StoredTrain:
+        last = self._last()
+        now = round(time.time() * _MICROS)
+        seq, first = (last.seq + 1, last.end) if last else (0, 0)
+        return StoredTrain(seq, first, 0, 0, now, now, 0.0, None, None, before[0], after[0], before[1], after[1])
+
+    def _bury(self, rejected: Sequence[Rejected]) -> dict[str, int]:
+        """Write rejected rows to the dead letters, a file per train, and count them by reason."""
+        if not rejected:
+            return {}
+        self._dead.mkdir(parents=True, exist_ok=True)
+        # Named by what was rejected before: after a crash ahead of the commit the same rows write the same file.
+        file = self._dead / f"{sum(self.counted[1].values()):012d}.jsonl"
+        lines = [json.dumps({"reason": r.reason, "place": r.place, "row": r.row}) for r in rejected]
+        file.write_text("\n".join(lines) + "\n")
+        _log.warning(
+            "stream %s: %d rows rejected, in %s; first: %s", self.name, len(rejected), file, rejected[0].reason
+        )
+        return dict(Counter(r.reason for r in rejected))
+
+    def _slice(self, train: StoredTrain, offset: int, count: int) -> Slice:
+        first = train.first + offset
+        return Slice(str(self.path(train)), offset, count, first, train.event_before, train.arrival_before)
+
+    def _clear_strangers(self) -> None:
+        """Remove files that a crash left without a row."""
+        known = {self.path(train).name for train in self._trains}
+        for file in self._folder.iterdir():
+            if file.name not in known and file.is_file():
+                file.unlink()
+
+
+def write(table: pa.Table, file: Path) -> None:
+    """Write an Arrow file under a temporary name, then give it its own."""
+    temporary = file.with_suffix(".tmp")
+    try:
+        with pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
+            writer.write_table(table)
+        temporary.rename(file)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        message = f"cannot write {file}: {error.strerror or error}. Make room or mend the folder, then resume."
+        raise HeadgateError(message) from error
+
+
+def _read(file: Path, columns: list[str | None]) -> pa.Table:
+    with pa.memory_map(str(file)) as source:
+        return pa.ipc.open_file(source).read_all().select(columns)
+
+
+def _before(train: StoredTrain, time: Time) -> int:
+    return train.event_before if time == "event" else train.arrival_before
+
+
+def _after(train: StoredTrain, time: Time) -> int:
+    return train.event_after if time == "event" else train.arrival_after
+
+
+def _span(train: StoredTrain, time: Time) -> tuple[int, int]:
+    if time == "arrival":
+        return train.arrived_first, train.arrived_last
+    return train.event_first or 0, train.event_last or 0

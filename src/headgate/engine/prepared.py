@@ -1,0 +1,146 @@
+"""Plans that Spark makes once and runs many times, and the views that they read."""
+
+import json
+import threading
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark import cloudpickle
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructField, StructType
+
+from headgate.engine import reader
+from headgate.engine.reader import HIDDEN, PANES, JobInput, TrainSource
+from headgate.errors import InputError
+
+_HOLDS = ("Exchange", "Subquery", "TableCache", "InMemory")
+"""Names of plan nodes that keep what they once computed."""
+
+
+class Prepared:
+    """A query as a Spark plan. `reused` tells whether its plan is run again as it is."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame
+        self.schema = to_arrow_schema(frame.schema, timezone="UTC")
+        self.reused = not _keeps_tuples(frame._jdf.queryExecution().executedPlan())  # noqa: SLF001
+
+    def run(self, given: JobInput, description: str) -> pa.Table:
+        """Execute it over the given tuples, as a job of the calling thread."""
+        context = self._frame.sparkSession.sparkContext
+        context.setLocalProperty(reader.PROPERTY, given.text())
+        context.setJobDescription(description)
+        # Exchanges and subqueries keep their first result: such a plan is made anew from the analysed query.
+        frame = self._frame if self.reused else self._frame.select("*")
+        return frame.toArrow().cast(self.schema)
+
+
+class Views:
+    """The streams and tables of a session as views, and queries prepared over them."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        # Executors need not have Headgate installed: the reader travels with the plan.
+        cloudpickle.register_pickle_by_value(reader)  # type: ignore[no-untyped-call]
+        spark.dataSource.register(TrainSource)
+        self._lock = threading.Lock()
+        self._streams: dict[str, StructType] = {}
+        self._loaded: dict[tuple[str, str], DataFrame] = {}
+
+    def add_stream(self, name: str, schema: pa.Schema) -> None:
+        """Make a stream known."""
+        self._streams[name] = from_arrow_schema(schema)
+
+    def add_table(self, name: str, frame: DataFrame) -> None:
+        """Make a table known, or replace it."""
+        frame.createOrReplaceTempView(_quoted(name))
+
+    def drop_table(self, name: str) -> None:
+        """Forget a table."""
+        self.spark.catalog.dropTempView(name)
+
+    def prepare(
+        self,
+        sql: str,
+        used: Mapping[str, Collection[str]],
+        casts: pa.Schema | None = None,
+        partial: pa.Schema | None = None,
+    ) -> Prepared:
+        """Plan a query that uses these columns of these streams.
+
+        `casts` gives the types of its last columns; `partial` the columns of the panes, where it reads them.
+        """
+        with self._lock:
+            for name, columns in used.items():
+                self._view(name, columns)
+            if partial is not None:
+                schema = from_arrow_schema(partial)
+                for edge in ("window_start", "window_end"):
+                    schema = schema.add(edge, "timestamp")
+                self._load(PANES, schema).createOrReplaceTempView(PANES)
+            try:
+                frame = self.spark.sql(sql)
+                if not frame._jdf.queryExecution().analyzed().deterministic():  # noqa: SLF001
+                    remedy = "Leave out functions of chance, of the clock and of the machine."
+                    raise InputError("a query gives the same rows whenever it runs", "one that does not", remedy)
+                return Prepared(_cast(frame, casts) if casts else frame)
+            except (PySparkException, Py4JJavaError) as error:
+                raise refused(error) from None
+
+    def _view(self, name: str, columns: Collection[str]) -> None:
+        known = self._streams[name]
+        own = [field for field in known.fields if field.name in columns]
+        # A query may use no column at all, as count(*) does; a table of none has no rows either.
+        own = own or known.fields[:1]
+        self._load(name, StructType(own)).createOrReplaceTempView(_quoted(name))
+        if any(column in columns for column in HIDDEN):
+            hidden = [StructField(column, _type(kind)) for column, kind in HIDDEN.items()]
+            self._load(name, StructType([*own, *hidden])).createOrReplaceTempView(_quoted(f"__{name}"))
+
+    def _load(self, name: str, schema: StructType) -> DataFrame:
+        text = json.dumps(schema.jsonValue())
+        if (name, text) not in self._loaded:
+            source = self.spark.read.format("headgate").option("stream", name).option("schema", text)
+            # One partition lets aggregates and joins do without a shuffle.
+            self._loaded[name, text] = source.load().coalesce(1)
+        return self._loaded[name, text]
+
+
+def refused(error: PySparkException | Py4JJavaError) -> InputError:
+    """What Spark says of a query that it cannot plan, in a line."""
+    said = str(error).split("\n\nJVM stacktrace")[0].strip().splitlines()
+    first = next((line for line in said if line.strip()), "an unknown error")
+    return InputError("a query that Spark can plan", first, "Mend the SQL.")
+
+
+def _cast(frame: DataFrame, types: pa.Schema) -> DataFrame:
+    """The frame with its last columns cast to the given types."""
+    wanted = from_arrow_schema(types).fields
+    plain = frame.columns[: len(frame.columns) - len(wanted)]
+    kinds = [*(f.dataType for f in frame.schema.fields[: len(plain)]), *(f.dataType for f in wanted)]
+    # By position: names may repeat, and SQL gives some of them odd characters.
+    renamed = frame.toDF(*(f"c{i}" for i in range(len(kinds))))
+    cast = renamed.select(*(renamed[f"c{i}"].cast(kind) for i, kind in enumerate(kinds)))
+    return cast.toDF(*plain, *(f.name for f in wanted))
+
+
+def _type(kind: str) -> Any:  # noqa: ANN401 - pyspark's types have no common public name
+    return StructType().add("x", kind)["x"].dataType
+
+
+def _quoted(name: str) -> str:
+    return f"`{name}`"
+
+
+def _keeps_tuples(plan: Any, held: bool = False) -> bool:  # noqa: ANN401 - a Java object
+    """Whether a node that keeps its result depends on a stream's tuples."""
+    name = plan.nodeName()
+    if held and name.startswith("BatchScan"):
+        return True
+    held = held or any(word in name for word in _HOLDS)
+    below = [plan.children(), plan.subqueries()]
+    return any(_keeps_tuples(part.apply(i), held) for part in below for i in range(part.size()))

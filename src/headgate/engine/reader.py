@@ -1,0 +1,154 @@
+"""Spark's way into the log: a data source whose plan is made once and whose tuples each job names anew.
+
+A prepared plan reads `format("headgate")`. Which trains a job is for stands in a job-local property, so the same plan
+runs over other tuples without being planned again, on several lanes at once, and a retried task reads the same.
+
+This module is shipped to the executors as it is: it needs pyarrow and numpy there, and nothing of Headgate.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+PROPERTY = "headgate.input"
+PANES = "__panes"
+HIDDEN = {"_arrival": "timestamp", "_time": "long", "_position": "long", "_pane": "long", "_late": "long"}
+_STAMP = pa.timestamp("us", tz="UTC")
+
+
+@dataclass(frozen=True)
+class StreamInput:
+    """The tuples of one stream that a job is for: (file, offset, count, position of the first, watermark before)."""
+
+    slices: tuple[tuple[str, int, int, int, int], ...]
+    time: str | None
+
+
+@dataclass(frozen=True)
+class JobInput:
+    """What a job reads.
+
+    With `window` (size, slide) tuples get their pane; with `bounds` (start, end) only those of that window are read,
+    and with `on_time` (low) only those from a time on that did not come behind the watermark. `panes` are the files
+    with partial results, and `windows` the windows that they are put together for.
+    """
+
+    streams: dict[str, StreamInput] = field(default_factory=dict)
+    window: tuple[int, int] | None = None
+    bounds: tuple[int, int] | None = None
+    on_time: int | None = None
+    panes: tuple[str, ...] = ()
+    windows: tuple[tuple[int, int], ...] = ()
+
+    def text(self) -> str:
+        """As the property holds it."""
+        return json.dumps(asdict(self))
+
+
+class TrainSource(DataSource):
+    """`format("headgate")`, with options stream and schema."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "headgate"
+
+    def schema(self) -> StructType:
+        """The columns that the option gives."""
+        return StructType.fromJson(json.loads(self.options["schema"]))
+
+    def reader(self, schema: StructType) -> "TrainReader":
+        """A reader for all jobs of a plan."""
+        return TrainReader(self.options["stream"], [f.name for f in schema.fields])
+
+
+class TrainReader(DataSourceReader):
+    """Reads what the job's property names."""
+
+    def __init__(self, stream: str, columns: list[str]) -> None:
+        self.stream, self.columns = stream, columns
+
+    def partitions(self) -> list[InputPartition]:
+        """One: a job runs on one lane."""
+        return [InputPartition(0)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002 - the only one
+        """The tuples of the job."""
+        context = TaskContext.get()
+        named = json.loads((context and context.getLocalProperty(PROPERTY)) or "{}")
+        of_panes = self.stream == PANES
+        for table in panes(named, self.columns) if of_panes else tuples(named, self.stream, self.columns):
+            yield from table.combine_chunks().to_batches()
+
+
+def tuples(named: dict[str, Any], stream: str, columns: list[str]) -> Iterator[pa.Table]:
+    """The tuples of a stream that a job names, train by train."""
+    given = named.get("streams", {}).get(stream)
+    if not given:
+        return
+    for file, offset, count, first, before in given["slices"]:
+        table = _open(file).slice(offset, count)
+        keep = None
+        if given["time"] and (named.get("window") or named.get("bounds") or named.get("on_time") is not None):
+            times = pc.cast(table.column(given["time"]), pa.int64()).to_numpy()
+            keep = _kept(named, times, before)
+            if "_time" in columns:
+                table = table.append_column("_time", pa.array(times))
+                table = _with_panes(table, named.get("window"), times, before)
+        if "_position" in columns:
+            table = table.append_column("_position", pa.array(np.arange(first, first + count)))
+        for name in ("_time", "_pane", "_late"):
+            if name in columns and name not in table.column_names:
+                table = table.append_column(name, pa.nulls(count, pa.int64()))
+        table = table.select(columns)
+        yield table if keep is None else table.filter(pa.array(keep))
+
+
+def panes(named: dict[str, Any], columns: list[str]) -> Iterator[pa.Table]:
+    """The partial results of the panes of each window, tagged with the window."""
+    for file in named.get("panes", ()):
+        table = _open(file)
+        starts = table.column("_pane").to_numpy()
+        late = table.column("_late").to_numpy(zero_copy_only=False)
+        for start, end in named["windows"]:
+            # A comparison with "not late", which is NaN here, is False.
+            keep = (starts >= start) & (starts < end) & ~(late >= end)
+            if not keep.any():
+                continue
+            part = table.filter(pa.array(keep))
+            for name, value in (("window_start", start), ("window_end", end)):
+                part = part.append_column(name, pa.repeat(pa.scalar(value, _STAMP), part.num_rows))
+            yield part.select(columns)
+
+
+def _open(file: str) -> pa.Table:
+    with pa.memory_map(file) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def _kept(named: dict[str, Any], times: Any, before: int) -> Any:  # noqa: ANN401 - arrays
+    if named.get("bounds"):
+        start, end = named["bounds"]
+        return (times >= start) & (times < end) & (before < end)
+    if named.get("on_time") is not None:
+        return (times >= named["on_time"]) & (times >= before)
+    return None
+
+
+def _with_panes(table: pa.Table, window: list[int] | None, times: Any, before: int) -> pa.Table:  # noqa: ANN401
+    if not window:
+        return table
+    size, slide = window
+    pane = int(np.gcd(size, slide))
+    starts = times // pane * pane
+    ends = ((times - size) // slide + 1) * slide + size
+    late = pa.array(np.full(len(times), before), mask=ends > before)
+    return table.append_column("_pane", pa.array(starts)).append_column("_late", late)
