@@ -7,7 +7,6 @@ takes the same form: it is given work, calls it with a way to execute a plan, an
 import logging
 import queue
 import threading
-import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -32,14 +31,6 @@ class Lane(Protocol):
     def name(self) -> str:
         """How the lane is called in logs and views."""
 
-    @property
-    def running(self) -> str | None:
-        """The unit under way."""
-
-    @property
-    def since(self) -> float:
-        """When it was begun, in seconds since the epoch."""
-
     def assign(self, unit: str, work: Work) -> None:
         """Begin a unit's work. Only for a lane that runs nothing."""
 
@@ -55,9 +46,8 @@ class JobLane:
 
     def __init__(self, name: str, spark: SparkSession) -> None:
         self.name = name
-        self.running: str | None = None
-        self.since = 0.0
         self._spark = spark
+        self._unit = ""
         self._work: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         # Spark keeps job-local properties per Java thread, which this kind of thread has one of for itself.
         self._thread = InheritableThread(target=self._serve, name=f"headgate-{name}", daemon=True)
@@ -65,7 +55,7 @@ class JobLane:
 
     def assign(self, unit: str, work: Work) -> None:
         """Hand the work to the thread."""
-        self.running, self.since = unit, time.time()
+        self._unit = unit
         self._work.put(work)
 
     def cancel(self) -> None:
@@ -88,8 +78,8 @@ class JobLane:
         while (work := self._work.get()) is not None:
             try:
                 work(self._execute)
-            except Exception:  # work reports its errors; one here is ours, and must not take the lane along
+            except Exception:  # noqa: BLE001 - work reports its errors; one here is ours, and must not take the lane along
                 _log.exception("lane %s", self.name)
 
     def _execute(self, plan: Prepared, given: JobInput) -> pa.Table:
-        return plan.run(given, self.running or self._group)
+        return plan.run(given, self._unit)

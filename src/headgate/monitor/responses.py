@@ -1,4 +1,4 @@
-"""Response times and slowdowns of results, kept as sums and as counts by magnitude."""
+"""Response times of results by magnitude, for their quantiles."""
 
 import math
 from collections import Counter
@@ -14,11 +14,10 @@ _LEAST = 1e-9
 
 @dataclass
 class Responses:
-    """Count, mean, rms, maximum and quantiles of a positive quantity."""
+    """Count, mean, maximum and quantiles of a positive quantity."""
 
     count: int = 0
     total: float = 0.0
-    squares: float = 0.0
     most: float = 0.0
     _classes: Counter[int] = field(default_factory=Counter)
 
@@ -28,7 +27,6 @@ class Responses:
             return
         self.count += len(values)
         self.total += float(values.sum())
-        self.squares += float(values @ values)
         self.most = max(self.most, float(values.max()))
         classes = np.floor(_PER_DECADE * np.log10(np.maximum(values, _LEAST))).astype(np.int64)
         self._classes.update(
@@ -39,11 +37,6 @@ class Responses:
     def mean(self) -> float:
         """The average; not a number while there is none."""
         return self.total / self.count if self.count else math.nan
-
-    @property
-    def rms(self) -> float:
-        """The root of the mean square."""
-        return math.sqrt(self.squares / self.count) if self.count else math.nan
 
     def quantile(self, share: float) -> float:
         """The value that this share of all stays below, to the class of magnitude."""
@@ -58,7 +51,6 @@ class Responses:
         return Responses(
             self.count + other.count,
             self.total + other.total,
-            self.squares + other.squares,
             max(self.most, other.most),
             self._classes + other._classes,
         )

@@ -17,16 +17,30 @@ class Measured:
 
     Every `period` seconds a backend asks for the units and prepares its policy with them. They stay the same object
     while nothing has moved by more than `tolerance`, so that orders and clusters are not rebuilt for noise.
+
+    A tuple's ideal time T is what single tuples take, or with `in_jobs` that of a tuple in a job of its own, a + b.
     """
 
-    def __init__(self, units: Sequence[Unit], period: float = 1.0, tolerance: float = 0.05) -> None:
+    def __init__(
+        self, units: Sequence[Unit], period: float = 1.0, tolerance: float = 0.05, *, in_jobs: bool = False
+    ) -> None:
         self.period = period
-        self._tolerance = tolerance
+        self._tolerance, self._in_jobs = tolerance, in_jobs
         self._units = tuple(units)
         self._seen: set[int] = set()
         self._cost = [TrainCost(unit.cost) for unit in units]
         self._share = [[Average(s.S) for s in unit.segments] for unit in units]
         self._ideal = [Average(_longest(unit)) for unit in units]
+
+    def over(self, units: Sequence[Unit]) -> "Measured":
+        """The same for another plan: units whose entry was there before keep what was measured of them."""
+        fresh = Measured(units, self.period, self._tolerance, in_jobs=self._in_jobs)
+        known = {unit.entry: i for i, unit in enumerate(self._units)}
+        for i, unit in enumerate(units):
+            if (old := known.get(unit.entry)) is not None:
+                fresh._cost[i], fresh._share[i], fresh._ideal[i] = self._cost[old], self._share[old], self._ideal[old]
+                fresh._seen |= {i} if old in self._seen else set()
+        return fresh
 
     def observe(self, outcome: Outcome) -> None:
         """Take one outcome. A single tuple that gave a result shows the ideal time."""
@@ -51,7 +65,7 @@ class Measured:
             return unit
         cost = self._cost[i].cost
         costlier = cost.b / unit.cost.b if unit.cost.b else 1.0
-        slower = self._ideal[i].value / _longest(unit)
+        slower = (cost.of(1) if self._in_jobs else self._ideal[i].value) / _longest(unit)
         segments = tuple(
             Segment(s.query, (Stage(s.C * costlier, max(LEAST_SHARE, share.value)),), s.T * slower)
             for s, share in zip(unit.segments, self._share[i], strict=True)

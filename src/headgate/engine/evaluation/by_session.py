@@ -71,6 +71,9 @@ class SessionEvaluation:
         """The first train with tuples of an open session."""
         return min(progress.cursors[stream], self._log.first_since(progress.low, "event"))
 
+    def tidy(self, progress: Progress) -> None:
+        """Keeps nothing but its progress."""
+
     def warm(self, execute: Execute) -> None:
         """No sessions."""
         execute(self._prepared, JobInput())

@@ -51,6 +51,9 @@ class TrainEvaluation:
         """Nothing before the cursor."""
         return progress.cursors[stream]
 
+    def tidy(self, progress: Progress) -> None:
+        """Keeps nothing but its progress."""
+
     def warm(self, execute: Execute) -> None:
         """An empty train."""
         execute(self._prepared, self._input(0, 0))

@@ -1,5 +1,6 @@
 """Any SQL over a window: run once over all its tuples, of one stream or of several, when it has closed in all."""
 
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -23,6 +24,8 @@ class WindowEvaluation:
         self.plan, self._setting = plan, setting
         self.streams = plan.streams
         self._logs = {name: setting.logs[name] for name in plan.streams}
+        # The policy, the lane and whoever looks at the status ask at the same time.
+        self._lock = threading.Lock()
         self._open: set[int] = set()
         self._scanned = dict.fromkeys(plan.streams, -1)
         self.prepare()
@@ -71,6 +74,9 @@ class WindowEvaluation:
         start = progress.closed - self.plan.window.size
         return min(progress.cursors[stream], self._logs[stream].first_since(start, self.plan.window.time))
 
+    def tidy(self, progress: Progress) -> None:
+        """Keeps nothing but its progress."""
+
     def warm(self, execute: Execute) -> None:
         """A window without tuples."""
         execute(self._prepared, JobInput())
@@ -83,8 +89,9 @@ class WindowEvaluation:
     def _next(self, progress: Progress) -> int | None:
         # The watermark first: windows of a train that comes in between must not be passed over.
         mark = min(log.watermark(self.plan.window.time) for log in self._logs.values())
-        self._scan(progress)
-        return min((end for end in self._open if progress.closed < end <= mark), default=None)
+        with self._lock:
+            self._scan(progress)
+            return min((end for end in self._open if progress.closed < end <= mark), default=None)
 
     def _scan(self, progress: Progress) -> None:
         """Note the windows of trains that are new since the last look."""

@@ -95,6 +95,9 @@ class Evaluation(Protocol):
     def needed(self, progress: Progress, stream: str) -> int:
         """The first position of a stream that will be read again."""
 
+    def tidy(self, progress: Progress) -> None:
+        """Remove what the progress no longer needs."""
+
     def warm(self, execute: Execute) -> None:
         """Run over no tuples: Spark compiles, and the time of an empty job shows."""
 

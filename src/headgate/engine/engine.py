@@ -1,0 +1,397 @@
+"""The engine: streams, tables and queries on one Spark session, scheduled until it is stopped."""
+
+import json
+import logging
+import re
+import shutil
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from headgate.engine.evaluation import Setting, evaluation
+from headgate.engine.intake import LiveStream
+from headgate.engine.lanes import JobLane
+from headgate.engine.log.manifest import Manifest, StoredTrain
+from headgate.engine.log.stream import StreamLog
+from headgate.engine.prepared import Views
+from headgate.engine.query import Definition, LiveQuery
+from headgate.engine.scheduler import Scheduler
+from headgate.engine.session import session
+from headgate.engine.sink.memory_tables import MemoryTables
+from headgate.engine.sink.protocol import Opening, Sink
+from headgate.engine.source.protocol import Source
+from headgate.engine.spans import seconds
+from headgate.engine.sql.plan import BySession, Catalog, Plan, Relation
+from headgate.engine.sql.planner import plan
+from headgate.engine.status import NAME as STATUS
+from headgate.engine.status import Snapshot, snapshot
+from headgate.engine.tables import Table, Tables
+from headgate.engine.windows import Time, Window
+from headgate.errors import InputError
+from headgate.policy.registry import listed
+from headgate.policy.trains import Train
+from headgate.record import Arrived, Began, Recorder
+
+AUTO = "auto"
+_BEST = "bsd"
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_STATUS_EVERY = 0.5
+_MICROS = 1_000_000
+_log = logging.getLogger(__name__)
+
+
+class Engine:
+    """Continuous queries on Spark.
+
+    `spark` is a session to work beside; without one the engine makes its own, on `master`. Everything that has to
+    outlive the process is in the `state` folder: start again on the same folder, register the same streams and
+    queries, and the engine goes on where it was.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        state: str | Path = "headgate-state",
+        *,
+        lanes: int = 1,
+        master: str = "local[*]",
+    ) -> None:
+        if lanes < 1:
+            raise InputError("an engine has a lane or more", lanes, "Give a number such as 1.")
+        self.state = Path(state).absolute()
+        try:
+            self.state.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                "a state folder that can be made", f"{self.state} ({error.strerror})", "Name another folder."
+            ) from None
+        self._manifest = Manifest(self.state / "manifest.db")
+        self._owns_spark = spark is None
+        self.spark = session(spark, master)
+        self._views = Views(self.spark)
+        self._recorder = Recorder(self.state)
+        self._tables = Tables(self.state / "tables", self._views)
+        self._streams: dict[str, LiveStream] = {}
+        self._queries: dict[str, LiveQuery] = {}
+        made = [JobLane(f"lane-{i + 1}", self.spark) for i in range(lanes)]
+        self._scheduler = Scheduler(made, self._recorder, self._chores)
+        self._began = time.time()
+        self._started = self._closed = False
+        self._ending = threading.Event()
+        self._reporter: threading.Thread | None = None
+
+    # What there is
+
+    def stream(
+        self,
+        name: str,
+        source: Source,
+        *,
+        event_time: str | None = None,
+        delay: str | float = 0.0,
+        idle: str | float | None = None,
+    ) -> None:
+        """Register a stream.
+
+        Windows over event time go by the column `event_time`, whose values may be out of order by up to `delay`. A
+        stream that is silent for longer than `idle` lets its event time go on with the clock.
+        """
+        self._check_name("stream", name)
+        schema = source.schema(self.spark)
+        if event_time is not None:
+            self._check_time(name, schema, event_time)
+        log = StreamLog(
+            name,
+            schema,
+            self.state / "streams" / name,
+            self.state / "dead" / name,
+            self._manifest,
+            event_time=event_time,
+            delay=seconds(delay, "the delay of a stream"),
+            on_append=lambda train: self._arrived(name, train),
+        )
+        self._views.add_stream(name, schema)
+        silent = None if idle is None else seconds(idle, "the idle time of a stream", above=0)
+        live = LiveStream(log, source, self.state / "sources" / name, silent)
+        self._streams[name] = live
+        if self._started:
+            live.start()
+
+    def table(self, name: str, source: Table) -> None:
+        """Register a reference table, or read it again: a DataFrame, a file, or a function of a session.
+
+        Queries join with what it held then. If it cannot be read, the last snapshot stays in use; without one, only
+        the queries that need it cannot be registered.
+        """
+        if name not in self._tables.columns:
+            self._check_name("table", name)
+        self._tables.take(name, source, self.spark)
+        for query in self._queries.values():
+            if name in query.plan.tables:
+                self._scheduler.call(query.evaluation.prepare)
+
+    def query(
+        self,
+        name: str,
+        sql: str,
+        *,
+        window: str | float | None = None,
+        slide: str | float | None = None,
+        time: Time | None = None,
+        sink: Sink | None = None,
+        group: str = "default",
+        limit: str | float = 60.0,
+        start: Literal["now", "earliest"] = "now",
+    ) -> None:
+        """Register a continuous query in plain Spark SQL, before the engine starts or while it runs.
+
+        A stream's name means the tuples of the train, or with a `window` those of the window, one every `slide`.
+        Results go to the sink; without one they are kept in memory. A run that takes longer than the `limit` is
+        stopped. A query that is new starts at what comes `now`, or at the `earliest` train that is still there.
+        """
+        self._check_name("query", name)
+        shape = self._window(window, slide, time)
+        planned = self._plan(name, sql, shape)
+        definition = Definition(sql, "" if shape is None else f"{shape.size}/{shape.slide}", time or "")
+        known = self._manifest.queries().get(name)
+        if known is not None and known != definition.as_json():
+            changed = ", ".join(key for key, value in definition.as_json().items() if known.get(key) != value)
+            raise InputError(
+                f"query '{name}' is the one that its state folder knows",
+                f"another {changed}",
+                "Remove it first (engine.remove), or give it another name.",
+            )
+        logs = {stream: self._streams[stream].log for stream in _streams_of(planned)}
+        made = evaluation(planned, Setting(name, logs, self._views, self.state / "panes" / name))
+        at = {s: log.trains[0].first if log.trains else 0 for s, log in logs.items()}
+        at = at if start == "earliest" else {s: log.head for s, log in logs.items()}
+        progress = self._manifest.enter(name, definition.as_json(), made.begin(at))
+        out = sink if sink is not None else MemoryTables()
+        out.open(Opening(name, made.schema, self.spark, progress.receipt))
+        live = LiveQuery(
+            name, group, planned, made, out, seconds(limit, "a query's limit", above=0), progress, self._manifest
+        )
+        live.warm(lambda prepared, given: prepared.run(given, f"{name}: warming up"))
+        self._queries[name] = live
+        self._scheduler.add(live)
+
+    # What happens to it
+
+    def pause(self, name: str) -> None:
+        """Stop running a query, or reading a stream, for now. A query's tuples wait for it."""
+        if name in self._streams:
+            self._streams[name].stop()
+            return
+        query = self._named(name)
+        query.status = "paused"
+        self._scheduler.changed(query, "paused")
+
+    def resume(self, name: str) -> None:
+        """Go on with what was paused or has failed."""
+        if name in self._streams:
+            stream = self._streams[name]
+            stream.stop()
+            stream.start()
+            return
+        query = self._named(name)
+        query.resume()
+        self._scheduler.changed(query, "resumed")
+
+    def remove(self, name: str) -> None:
+        """Forget a query: its progress and its panes, not its results."""
+        if name in self._queries:
+            query = self._queries.pop(name)
+            self._scheduler.remove(query)
+            query.close()
+        elif name not in self._manifest.queries():
+            self._named(name)
+        self._manifest.remove(name)
+        shutil.rmtree(self.state / "panes" / name, ignore_errors=True)
+
+    def start(self, policy: str = AUTO, *, train: Train | Mapping[str, float] | None = None, **options: Any) -> None:  # noqa: ANN401
+        """Begin to read the streams and to run the queries, in threads of their own.
+
+        `train` bounds a run: at most so many tuples (`most`), and so much work (`slice`, in seconds).
+        """
+        if self._started:
+            raise InputError("an engine is started once", "a second start", "Make another one.")
+        name = _BEST if policy == AUTO else policy
+        bounds = train if isinstance(train, Train) else Train.of(**(train or {"slice": 0.4, "most": 200_000}))
+        entry = listed(name)
+        given = {**options, "train": bounds} if "train" in entry.options else options
+        for absent in sorted(set(self._manifest.queries()) - set(self._queries)):
+            _log.warning("query %s of this state folder is not registered; its tuples are kept for it", absent)
+        written = {"train": {"most": bounds.most, "slice": bounds.slice}, **options}
+        self._recorder.append(Began(time.time(), name, written, len(self._scheduler.lanes)))
+        self._scheduler.call(self._scheduler.announce)
+        self._scheduler.start(name, given)
+        self._started, self._began = True, time.time()
+        for stream in self._streams.values():
+            stream.start()
+        self._reporter = threading.Thread(target=self._report, name="headgate-status", daemon=True)
+        self._reporter.start()
+
+    def run(
+        self, policy: str = AUTO, *, until: float | None = None, train: Train | Mapping[str, float] | None = None
+    ) -> Snapshot:
+        """Start, and stay until all streams have ended and all is done, or for so many seconds; then stop."""
+        self.start(policy, train=train)
+        try:
+            self.wait(until)
+        finally:
+            last = self.stop()
+        return last
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until every stream has ended and nothing waits any more; False if that takes longer."""
+        limit = float("inf") if timeout is None else time.time() + timeout
+        while time.time() < limit:
+            if self.done:
+                return True
+            time.sleep(0.02)
+        return False
+
+    @property
+    def done(self) -> bool:
+        """Whether every stream has ended or failed, and nothing that can run waits."""
+        return all(s.status in ("ended", "failed") for s in self._streams.values()) and self._scheduler.idle
+
+    def stop(self, grace: float = 30.0) -> Snapshot:
+        """Stop: sources first, then runs under way are finished, or rolled back if they take longer than `grace`."""
+        if self._closed:
+            return self.status()
+        self._closed = True
+        for stream in self._streams.values():
+            stream.stop()
+        self._scheduler.stop(grace)
+        self._ending.set()
+        if self._reporter:
+            self._reporter.join()
+        for query in self._queries.values():
+            query.close()
+        last = self.status()
+        self._write_status(last, running=False)
+        self._recorder.close()
+        self._manifest.close()
+        if self._owns_spark:
+            self.spark.stop()
+        return last
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    # What one sees of it
+
+    def results(self, name: str) -> pa.Table:
+        """The results of a query whose sink is memory."""
+        sink = self._named(name).sink
+        if not isinstance(sink, MemoryTables):
+            remedy = "Read them where the sink has put them."
+            raise InputError(f"query '{name}' keeps its results in memory", f"a {type(sink).__name__}", remedy)
+        return sink.table()
+
+    def status(self) -> Snapshot:
+        """How everything fares, now."""
+        return snapshot(self._streams, self._queries, self._scheduler, self._tables, self._began)
+
+    # Inside
+
+    def _arrived(self, name: str, train: StoredTrain) -> None:
+        if train.count:
+            at, until = train.arrived_first / _MICROS, train.arrived_last / _MICROS
+            self._recorder.append(Arrived(name, train.first, train.count, at, until))
+        self._scheduler.wake()
+
+    def _chores(self) -> None:
+        """About once a second: let time pass in silent streams, and let go of trains that nobody needs."""
+        windows = [_window_of(query.plan) for query in self._queries.values()]
+        absent = set(self._manifest.queries()) - set(self._queries)
+        for name, stream in self._streams.items():
+            readers = [query for query in self._queries.values() if name in query.evaluation.streams]
+            stream.pass_time([w for w, q in zip(windows, self._queries.values(), strict=True) if w and q in readers])
+            if not absent:
+                needed = [query.evaluation.needed(query.progress, name) for query in readers]
+                stream.log.drop(min(needed, default=stream.log.head))
+        for query in self._queries.values():
+            if not query.busy:
+                query.evaluation.tidy(query.progress)
+
+    def _report(self) -> None:
+        while not self._ending.wait(_STATUS_EVERY):
+            self._write_status(self.status(), running=True)
+
+    def _write_status(self, found: Snapshot, *, running: bool) -> None:
+        file = self.state / STATUS
+        temporary = file.with_suffix(".tmp")
+        try:
+            temporary.write_text(json.dumps({"running": running, **asdict(found)}))
+            temporary.rename(file)
+        except OSError as error:
+            _log.warning("cannot write %s: %s", file, error.strerror)
+
+    def _plan(self, name: str, sql: str, window: Window | None) -> Plan:
+        streams = {n: Relation(tuple(s.log.schema.names), s.log.event_time) for n, s in self._streams.items()}
+        try:
+            return plan(sql, Catalog(streams, self._tables.columns), window)
+        except InputError as error:
+            where = f"query '{name}'" + (f", {error.place}" if error.place else "")
+            raise InputError(error.rule, error.got, error.remedy, where) from None
+
+    @staticmethod
+    def _window(size: str | float | None, slide: str | float | None, time: Time | None) -> Window | None:
+        if size is None:
+            if slide is not None or time is not None:
+                got = "a slide" if slide is not None else "a time"
+                raise InputError("a slide and a time belong to a window", f"{got} without one", "Add window='10s'.")
+            return None
+        if time not in ("event", "arrival", None):
+            raise InputError("a window is over event or arrival time", f"'{time}'", "Write time='arrival'.")
+        length = round(seconds(size, "a window's size", above=0) * _MICROS)
+        step = length if slide is None else round(seconds(slide, "a window's slide", above=0) * _MICROS)
+        return Window(length, step, time or "event")
+
+    def _check_name(self, noun: str, name: str) -> None:
+        if not _NAME.fullmatch(name):
+            remedy = "Use letters, digits and underscores, a letter first."
+            raise InputError(f"a {noun} has a plain name", f"'{name}'", remedy)
+        taken = {n.lower() for n in (*self._streams, *self._tables.columns, *self._queries)}
+        if name.lower() in taken:
+            raise InputError("names of streams, tables and queries differ", f"a second '{name}'", "Use another one.")
+
+    @staticmethod
+    def _check_time(stream: str, schema: pa.Schema, column: str) -> None:
+        remedy = f"Choose one of {', '.join(n for n in schema.names if pa.types.is_timestamp(schema.field(n).type))}."
+        if column not in schema.names:
+            raise InputError(f"the event time of stream '{stream}' is a column of it", f"'{column}'", remedy)
+        if not pa.types.is_timestamp(schema.field(column).type):
+            got = f"'{column}' of type {schema.field(column).type}"
+            raise InputError(f"the event time of stream '{stream}' is a TIMESTAMP", got, remedy)
+
+    def _named(self, name: str) -> LiveQuery:
+        if name not in self._queries:
+            known = ", ".join(self._queries) or "none yet"
+            raise InputError("a registered query", f"'{name}'", f"There are: {known}.")
+        return self._queries[name]
+
+
+def _streams_of(planned: Plan) -> Sequence[str]:
+    found: Sequence[str] = getattr(planned, "streams", None) or (planned.stream,)  # type: ignore[union-attr]
+    return found
+
+
+def _window_of(planned: Plan) -> Window | None:
+    if isinstance(planned, BySession):
+        return Window(planned.gap, planned.gap, "event")
+    return getattr(planned, "window", None)

@@ -1,0 +1,190 @@
+"""How an engine fares, as values: what `headgate top` shows, and what a run leaves behind as JSON."""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headgate.engine.intake import LiveStream
+from headgate.engine.query import LiveQuery
+from headgate.engine.scheduler import Scheduler
+from headgate.engine.tables import Tables
+from headgate.engine.windows import ENDED, NEVER
+from headgate.monitor.figures import figures
+
+NAME = "status.json"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStatus:
+    """A stream: what came, at which rate, up to which event time, and what is kept of it."""
+
+    name: str
+    status: str
+    reason: str | None
+    tuples: int
+    rate: float
+    watermark: float | None
+    late: int
+    rejected: Mapping[str, int]
+    trains: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStatus:
+    """A query: what it has done, what waits for it, how fast its results came, and what a run costs."""
+
+    name: str
+    group: str
+    status: str
+    reason: str | None
+    kind: str
+    tuples: int
+    pending: int
+    oldest_wait: float
+    results: int
+    late: int
+    runs: int
+    mean_train: float | None
+    response_mean: float | None
+    response_p50: float | None
+    response_p99: float | None
+    response_max: float | None
+    slowdown_mean: float | None
+    slowdown_rms: float | None
+    slowdown_max: float | None
+    a: float
+    b: float
+    selectivity: float
+    busy: float
+    guarantee: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaneStatus:
+    """A lane, and the query that it runs."""
+
+    name: str
+    running: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """A reference table, and why its last reading failed."""
+
+    name: str
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """Where everything went: tuples that came, rows that were refused, tuples that were late; and what it took."""
+
+    tuples: int
+    rejected: int
+    late: int
+    results: int
+    runs: int
+    utilisation: float
+    overhead_per_run: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """An engine at a moment."""
+
+    time: float
+    elapsed: float
+    policy: str
+    streams: tuple[StreamStatus, ...]
+    tables: tuple[TableStatus, ...]
+    queries: tuple[QueryStatus, ...]
+    lanes: tuple[LaneStatus, ...]
+    accounting: Accounting
+
+
+def snapshot(
+    streams: Mapping[str, LiveStream],
+    queries: Mapping[str, LiveQuery],
+    scheduler: Scheduler,
+    tables: Tables,
+    began: float,
+) -> Snapshot:
+    """How an engine fares now."""
+    now = time.time()
+    of_streams = tuple(_stream(name, stream) for name, stream in streams.items())
+    of_queries = tuple(_query(query, scheduler, now) for query in queries.values())
+    busy = sum(query.served.busy for query in queries.values())
+    return Snapshot(
+        now,
+        now - began,
+        scheduler.policy_name,
+        of_streams,
+        tuple(TableStatus(name, tables.problems.get(name)) for name in tables.columns),
+        of_queries,
+        tuple(LaneStatus(lane.name, scheduler.running(lane)) for lane in scheduler.lanes),
+        Accounting(
+            sum(s.tuples for s in of_streams),
+            sum(sum(s.rejected.values()) for s in of_streams),
+            sum(s.late for s in of_streams),
+            sum(q.results for q in of_queries),
+            sum(q.runs for q in of_queries),
+            busy / max(now - began, 1e-9) / len(scheduler.lanes),
+            scheduler.overhead.per_run,
+        ),
+    )
+
+
+def _stream(name: str, stream: LiveStream) -> StreamStatus:
+    log = stream.log
+    mark = log.watermark("event")
+    late, rejected = log.counted
+    return StreamStatus(
+        name,
+        stream.status,
+        stream.reason,
+        log.head,
+        stream.rate,
+        mark / 1e6 if NEVER < mark < ENDED else None,
+        late,
+        rejected,
+        len(log.trains),
+        sum(train.bytes for train in list(log.trains)),
+    )
+
+
+def _query(query: LiveQuery, scheduler: Scheduler, now: float) -> QueryStatus:
+    unit = scheduler.unit(query.name)
+    waiting = query.evaluation.waiting(query.progress)
+    seen, shown = query.responses, figures([query.served], max(now, 1e-9))
+    return QueryStatus(
+        query.name,
+        query.group,
+        query.status,
+        query.reason,
+        type(query.plan).__name__,
+        query.progress.tuples,
+        waiting.pending,
+        max(0.0, now - waiting.oldest) if waiting.pending else 0.0,
+        query.progress.results,
+        query.progress.late,
+        query.progress.run,
+        _known(shown.avg_train),
+        _known(seen.mean),
+        _known(seen.quantile(0.5)),
+        _known(seen.quantile(0.99)),
+        seen.most if seen.count else None,
+        _known(shown.avg_slowdown),
+        _known(shown.rms_slowdown),
+        _known(shown.max_slowdown),
+        unit.cost.a if unit else 0.0,
+        unit.cost.b if unit else 0.0,
+        sum(s.S for s in unit.segments) if unit else 0.0,
+        query.served.busy,
+        query.sink.guarantee,
+    )
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
