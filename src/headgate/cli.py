@@ -73,11 +73,25 @@ def sim(
     plot: Annotated[Path | None, typer.Option(help="Draw the slowdowns into a .png, .svg or .pdf file.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Use the seeds 1 to N, not those of the file.")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Run the scenario that comes with Headgate.")] = False,
+    from_run: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Replay the run recorded in a state folder.")
+    ] = None,
+    policies: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="With --from-run: the policies to compare; all if not given.")
+    ] = None,
 ) -> None:
-    """Simulate a scenario under several policies, and compare slowdown and response time."""
-    if demo == (scenario is not None):
-        got = "both" if demo else "neither"
-        raise InputError("sim takes a scenario file or --demo", got, "Try headgate sim --demo.")
+    """Simulate a scenario, or a recorded run, under several policies, and compare slowdown and response time."""
+    if (scenario is not None) + demo + (from_run is not None) != 1:
+        got = "more than one" if scenario or demo or from_run else "none"
+        raise InputError("sim takes a scenario file or --demo or --from-run", got, "Try headgate sim --demo.")
+    if from_run:
+        if plot or seeds:
+            got = "--plot" if plot else "--seeds"
+            raise InputError("a recorded run is replayed once, into a table", got, "Leave it out.")
+        _replay(from_run, policies, as_json=as_json)
+        return
+    if policies is not None:
+        raise InputError("a scenario names its policies", "--policies", "Write them in the file.")
     from headgate.sim.scenario import DEMO, load  # noqa: PLC0415 - numba and scipy load for a second
 
     if plot:
@@ -94,6 +108,29 @@ def sim(
         print(json.dumps(_json(result), indent=2, allow_nan=False))
         return
     _show(result, explained=demo)
+
+
+def _replay(folder: Path, policies: str | None, *, as_json: bool) -> None:
+    from headgate.record import read  # noqa: PLC0415
+    from headgate.sim.comparison import by_group, compare, overview  # noqa: PLC0415
+
+    recorded = read(folder)
+    names = None if policies is None else [name.strip() for name in policies.split(",") if name.strip()]
+    with _to_stderr().status("replaying") as status:
+        found = compare(recorded, names, lambda policy: status.update(f"replaying under {policy}"))
+    if as_json:
+        print(json.dumps(_without_nan(found.as_json()), indent=2, allow_nan=False))
+        return
+    console, began = _to_stdout(), recorded.began
+    lanes = f"{began.lanes} lane{'s' if began.lanes > 1 else ''}"
+    console.print(Text(f"{recorded.path}: {recorded.ended - began.time:,.1f} s on {lanes}", style="bold"))
+    console.print(overview(found))
+    console.print(
+        "* lowest prediction of its column; a is the part of a run that does not depend on its train", style="dim"
+    )
+    if groups := by_group(found):
+        console.print("\naverage slowdown by group of queries", style="bold")
+        console.print(groups)
 
 
 def _run(scenario: "Scenario") -> "ScenarioResult":

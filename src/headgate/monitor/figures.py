@@ -103,9 +103,9 @@ def figures(served: Iterable[Served], seconds: float) -> Figures:
     results = sum(one.results for one, _ in some)
     return Figures(
         results=results,
-        avg_slowdown=_ratio(sum(one.response.total / T for one, T in some), results),
-        max_slowdown=max((one.response.longest / T for one, T in some), default=0.0) if results else math.nan,
-        rms_slowdown=math.sqrt(_ratio(sum(one.response.squares / T**2 for one, T in some), results)),
+        avg_slowdown=_ratio(sum(_ratio(one.response.total, T) for one, T in some), results),
+        max_slowdown=max((_ratio(one.response.longest, T) for one, T in some), default=0.0) if results else math.nan,
+        rms_slowdown=math.sqrt(_ratio(sum(_ratio(one.response.squares, T**2) for one, T in some), results)),
         avg_response=_ratio(sum(one.response.total for one, _ in some), results),
         max_response=max((one.response.longest for one, _ in some), default=0.0) if results else math.nan,
         runs=runs,

@@ -1,0 +1,264 @@
+"""The record of a live run: what arrived, what the units cost, every decision and its outcome.
+
+It is a file of JSON lines in the run's state folder, one entry per line under the name of its kind, and a workload of
+the simulator. A line is written whole or torn at the end of the file, where a crash cut it off.
+"""
+
+import json
+import math
+import mmap
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+
+from headgate.errors import InputError
+from headgate.model.operator import Cost
+from headgate.monitor.figures import Response, Served, Summary, summarise
+
+NAME = "record.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """The engine starts, or starts again. Whatever was waiting then still waits."""
+
+    time: float
+    policy: str
+    options: Mapping[str, Any]
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A train was logged: `count` tuples from number `first` of the stream on, from the first to the last arrival."""
+
+    stream: str
+    first: int
+    count: int
+    at: float
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A unit has new statistics: a run over n tuples takes a + b·n, and a tuple gives S results.
+
+    `reads` has the streams of the unit, and for each the number of the tuple that it reads next.
+    """
+
+    time: float
+    unit: str
+    queries: tuple[str, ...]
+    group: str
+    reads: Mapping[str, int]
+    a: float
+    b: float
+    S: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A decision of the policy at `time`, why, and how the run went. A run with an error served nothing.
+
+    `positions` has the numbers [lo, hi) of the tuples of each stream, `n` how many of them were processed.
+    """
+
+    time: float
+    unit: str
+    positions: Mapping[str, tuple[int, int]]
+    n: int
+    started: float
+    finished: float
+    lane: int
+    results: int
+    response: Response
+    formula: str
+    terms: Mapping[str, float]
+    over: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Something happened to a unit other than a run. While it is away, its tuples wait."""
+
+    time: float
+    unit: str
+    what: Literal["added", "paused", "resumed", "removed", "failed"]
+
+
+Entry: TypeAlias = Began | Arrived | Planned | Ran | Changed
+_Entry = TypeVar("_Entry", Began, Arrived, Planned, Ran, Changed)
+
+_KINDS: dict[str, TypeAdapter[Entry]] = {kind.__name__.lower(): TypeAdapter(kind) for kind in get_args(Entry)}
+_AWAY = ("paused", "removed", "failed")
+
+
+class Recorder:
+    """Appends to the record in a folder, from any thread. Each entry is with the system when `append` returns."""
+
+    def __init__(self, folder: Path) -> None:
+        self._lock = threading.Lock()
+        self._file = (folder / NAME).open("a+b", buffering=0)
+        if self._file.tell():
+            # A line that a crash tore would spoil the first of this run.
+            with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                whole = content.rfind(b"\n") + 1
+            self._file.truncate(whole)
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry."""
+        values = {field.name: getattr(entry, field.name) for field in fields(entry)}
+        line = json.dumps({type(entry).__name__.lower(): values}, separators=(",", ":"), default=_plain)
+        with self._lock:
+            self._file.write(line.encode() + b"\n")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a mapping or a number that json does not know
+    return dict(value) if isinstance(value, Mapping) else value.item()
+
+
+class Logged(NamedTuple):
+    """The tuples of a stream: their arrivals, when their trains could be read, and their numbers; all ascending."""
+
+    at: NDArray[np.float64]
+    readable: NDArray[np.float64]
+    numbers: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The last run in a record: all since the engine last began, and the tuples that had arrived before."""
+
+    path: Path
+    began: Began
+    arrived: tuple[Arrived, ...]
+    planned: tuple[Planned, ...]
+    ran: tuple[Ran, ...]
+    changed: tuple[Changed, ...]
+
+    @property
+    def ended(self) -> float:
+        """The last time that the record knows of."""
+        known = [self.began.time, *(train.until for train in self.arrived), *(run.finished for run in self.ran)]
+        return max(known + [plan.time for plan in self.planned] + [change.time for change in self.changed])
+
+    @cached_property
+    def units(self) -> dict[str, Planned]:
+        """The units with their latest statistics."""
+        return {planned.unit: planned for planned in self.planned}
+
+    @cached_property
+    def entered(self) -> dict[str, Planned]:
+        """The units as they were when the run first knew them: from where on they read."""
+        return {planned.unit: planned for planned in reversed(self.planned)}
+
+    @cached_property
+    def streams(self) -> dict[str, Logged]:
+        """The tuples of each stream that a unit reads, those of a train evenly spread."""
+        names = dict.fromkeys(stream for planned in self.planned for stream in planned.reads)
+        return {name: _logged([a for a in self.arrived if a.stream == name]) for name in names}
+
+    def away(self, unit: str) -> tuple[tuple[float, float], ...]:
+        """When the unit could not run: before it was planned, and while it was paused, failed or removed."""
+        found = [(-math.inf, self.entered[unit].time)]
+        since = None
+        for change in self.changed:
+            if change.unit != unit:
+                continue
+            if change.what in _AWAY:
+                since = change.time if since is None else since
+            elif since is not None:
+                found.append((since, change.time))
+                since = None
+        return (*found, (since, math.inf)) if since is not None else tuple(found)
+
+    def waiting(self, unit: str) -> int:
+        """The tuples that the unit had not read in the end, if it could still have run."""
+        if self.away(unit)[-1][1] == math.inf:
+            return 0
+        stands = dict(self.entered[unit].reads)
+        for ran in self._of(unit):
+            stands |= {stream: hi for stream, (_, hi) in ran.positions.items()}
+        return sum(int((self.streams[stream].numbers >= at).sum()) for stream, at in stands.items())
+
+    @cached_property
+    def measured(self) -> Summary:
+        """What the run's results showed."""
+        served = {name: Served(name, unit.group, Cost(unit.a, unit.b)) for name, unit in self.units.items()}
+        for ran in self.ran:
+            one, busy = served[ran.unit], ran.finished - ran.started
+            if ran.error is None:
+                one.add(ran.n, busy, ran.results, ran.response)
+            else:
+                one.add(0, busy, 0, Response())
+        for name, one in served.items():
+            one.waiting = self.waiting(name)
+        return summarise(list(served.values()), self.began.lanes * (self.ended - self.began.time))
+
+    def _of(self, unit: str) -> list[Ran]:
+        return [ran for ran in self.ran if ran.unit == unit and ran.error is None]
+
+
+def _logged(trains: list[Arrived]) -> Logged:
+    trains = [train for train in trains if train.count]
+    if not trains:
+        return Logged(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64))
+    at = np.concatenate([np.linspace(train.at, train.until, train.count) for train in trains])
+    readable = np.repeat([train.until for train in trains], [train.count for train in trains])
+    numbers = np.concatenate([np.arange(train.first, train.first + train.count) for train in trains])
+    # The clock of a live run may be set back, that of a simulation may not.
+    return Logged(np.maximum.accumulate(at), np.maximum.accumulate(readable), numbers)
+
+
+def read(path: Path) -> Recorded:
+    """The last run of a record, given by its file or the state folder that it is in."""
+    file = path / NAME if path.is_dir() else path
+    entries = _entries(file)
+    if not entries:
+        raise InputError("a record holds a run", "an empty file", "Run the pipeline first.", str(file))
+    if not isinstance(entries[0], Began):
+        raise InputError("a record begins with the start of a run", "another entry", f"Give a {NAME}.", f"{file}:1")
+    start, began = max((i, entry) for i, entry in enumerate(entries) if isinstance(entry, Began))
+    last = entries[start:]
+    planned, ran = _only(Planned, last), _only(Ran, last)
+    if not ran:
+        rule, remedy = "a recorded run has at least one run of a unit", "Let the engine run until it has results."
+        raise InputError(rule, "none since the engine last began", remedy, str(file))
+    if strange := {r.unit for r in ran} - {p.unit for p in planned}:
+        got = f"'{min(strange)}' without"
+        raise InputError("every unit that ran has its statistics in the record", got, "Record again.", str(file))
+    return Recorded(file, began, _only(Arrived, entries), planned, ran, _only(Changed, last))
+
+
+def _only(kind: type[_Entry], entries: list[Entry]) -> tuple[_Entry, ...]:
+    return tuple(entry for entry in entries if isinstance(entry, kind))
+
+
+def _entries(file: Path) -> list[Entry]:
+    try:
+        with file.open("rb") as lines:
+            return [_parsed(line, f"{file}:{i}") for i, line in enumerate(lines, 1) if line.endswith(b"\n")]
+    except OSError as error:
+        got = f"'{file}' ({error.strerror})"
+        raise InputError(f"a run's state folder has its {NAME}", got, "Give the folder of a run.") from None
+
+
+def _parsed(line: bytes, place: str) -> Entry:
+    try:
+        ((kind, values),) = json.loads(line).items()
+        return _KINDS[kind].validate_python(values)
+    except (ValueError, AttributeError, KeyError, ValidationError):
+        got = f"'{line[:60].decode(errors='replace')}'"
+        raise InputError("a line of a record is an entry", got, f"Give a {NAME}.", place) from None

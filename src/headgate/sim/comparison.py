@@ -1,0 +1,140 @@
+"""A recorded run beside the simulator's predictions: how far off they are for its policy, and how others compare."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from headgate.monitor.figures import Figures, Summary
+from headgate.policy.registry import POLICIES, listed
+from headgate.record import Recorded
+from headgate.sim.replay import Replayed, Workload, replay
+
+MOST_GROUPS = 8
+
+_COLUMNS: tuple[tuple[str, Callable[[Figures], float]], ...] = (
+    ("slowdown\navg", lambda f: f.avg_slowdown),
+    ("\nmax", lambda f: f.max_slowdown),
+    ("\nrms", lambda f: f.rms_slowdown),
+    ("response, s\navg", lambda f: f.avg_response),
+    ("\nmax", lambda f: f.max_response),
+    ("runs\nnumber", lambda f: f.runs),
+    ("\ntuples", lambda f: f.avg_train),
+    ("lanes, %\nbusy", lambda f: 100 * f.utilisation),
+    ("\nin a", lambda f: 100 * f.overhead),
+    ("tuples\nwaiting", lambda f: f.waiting),
+)
+_MARKED = 5
+"""Of the first so many columns the lowest prediction is marked."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a recorded run showed, and what each policy would have, that of the run first."""
+
+    recorded: Recorded
+    predicted: tuple[Replayed, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The comparison as one document."""
+        recorded, began = self.recorded, self.recorded.began
+        return {
+            "record": str(recorded.path),
+            "policy": began.policy,
+            "options": dict(began.options),
+            "lanes": began.lanes,
+            "seconds": recorded.ended - began.time,
+            "streams": {name: {"tuples": len(logged.at)} for name, logged in recorded.streams.items()},
+            "measured": _json(recorded.measured),
+            "predicted": [{"policy": p.policy, "seconds": p.seconds, **_json(p.summary)} for p in self.predicted],
+        }
+
+
+def compare(
+    recorded: Recorded, policies: Sequence[str] | None = None, progress: Callable[[str], None] = lambda _: None
+) -> Comparison:
+    """Replay a recorded run under its own policy and others: those named, or all that run trains.
+
+    The run's options go with its own policy; the others take its trains.
+    """
+    began = recorded.began
+    names = [name for name, entry in POLICIES.items() if "train" in entry.options] if policies is None else policies
+    trains = {name: value for name, value in began.options.items() if name == "train"}
+    options = {name: trains if "train" in listed(name).options else {} for name in names} | {
+        began.policy: began.options
+    }
+    workload = Workload.from_record(recorded)
+    found = []
+    for name in dict.fromkeys((began.policy, *names)):
+        progress(name)
+        found.append(replay(workload, name, options[name], began.lanes))
+    return Comparison(recorded, tuple(found))
+
+
+def overview(comparison: Comparison) -> Table:
+    """A row for what was measured, one for each prediction, and between them how far the first of those is off."""
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    table.add_column("\npolicy", no_wrap=True)
+    table.add_column("\n", no_wrap=True)
+    for heading, _ in _COLUMNS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    measured = _values(comparison.recorded.measured.overall)
+    predicted = [_values(p.summary.overall) for p in comparison.predicted]
+    own, *others = comparison.predicted
+    lowest = [
+        min((v for v in column if not math.isnan(v)), default=math.nan) for column in zip(*predicted, strict=True)
+    ]
+
+    def cells(values: list[float]) -> list[Text]:
+        marked = [i < _MARKED and len(predicted) > 1 and v == lowest[i] for i, v in enumerate(values)]
+        return [_cell(v, best=best) for v, best in zip(values, marked, strict=True)]
+
+    table.add_row(Text(own.policy), "measured", *map(_cell, measured))
+    table.add_row("", "predicted", *cells(predicted[0]))
+    table.add_row("", "error", *map(_error, predicted[0], measured), style="dim")
+    for other, values in zip(others, predicted[1:], strict=True):
+        table.add_row(Text(other.policy), "predicted", *cells(values))
+    return table
+
+
+def by_group(comparison: Comparison) -> Table | None:
+    """The average slowdown of each group of units, where there are several and not too many."""
+    groups = comparison.recorded.measured.groups
+    if not 1 < len(groups) <= MOST_GROUPS:
+        return None
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    table.add_column("policy", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for name in groups:
+        table.add_column(Text(name), justify="right")
+    table.add_row(
+        Text(comparison.recorded.began.policy), "measured", *(_cell(f.avg_slowdown) for f in groups.values())
+    )
+    for p in comparison.predicted:
+        table.add_row(Text(p.policy), "predicted", *(_cell(p.summary.groups[g].avg_slowdown) for g in groups))
+    return table
+
+
+def _json(summary: Summary) -> dict[str, Any]:
+    parts = asdict(summary)
+    return {**parts.pop("overall"), **parts}
+
+
+def _values(figures: Figures) -> list[float]:
+    return [of(figures) for _, of in _COLUMNS]
+
+
+def _cell(value: float, *, best: bool = False) -> Text:
+    if math.isnan(value):
+        return Text("– ")
+    decimals = 0 if value >= 100 or value == int(value) else 1 if value >= 10 else 2 if value >= 1 else 3
+    return Text(f"{value:,.{decimals}f}{'*' if best else ' '}", style="bold green" if best else "")
+
+
+def _error(predicted: float, measured: float) -> Text:
+    if math.isnan(predicted) or not measured > 0:
+        return Text("– ")
+    return Text(f"{round(100 * (predicted / measured - 1)):+d}% ")

@@ -1,0 +1,225 @@
+"""The record of a run: written by many threads, read after any crash, and what it says about the run."""
+
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.errors import InputError
+from headgate.monitor.figures import Response
+from headgate.record import NAME, Arrived, Began, Changed, Planned, Ran, Recorder, read
+
+BEGAN = Began(100.0, "bsd", {"train": {"most": 500, "slice": 0.5}}, 2)
+PLANNED = Planned(100.0, "big", ("big", "small"), "alerts", {"ticks": 0}, a=0.5, b=0.5, S=0.5)
+RAN = Ran(
+    time=102.0,
+    unit="big",
+    positions={"ticks": (0, 4)},
+    n=4,
+    started=102.0,
+    finished=104.0,
+    lane=1,
+    results=2,
+    response=Response(6.0, 4.0, 20.0),
+    formula="S·W/(C·T²)",
+    terms={"priority": 1.5, "ΣW": 3.0},
+    over="vwap",
+)
+TRAIN = Arrived("ticks", 0, 4, 100.5, 102.0)
+
+
+@pytest.fixture
+def record(tmp_path):
+    """Writes entries, as one start of the engine, and reads the record."""
+
+    def write(*entries):
+        recorder = Recorder(tmp_path)
+        for entry in entries:
+            recorder.append(entry)
+        recorder.close()
+        return read(tmp_path)
+
+    return write
+
+
+def test_what_is_read_is_what_was_written(record, tmp_path):
+    failed = replace(RAN, error='line 1\nline "2" \udcff', over=None, terms={"W": math.inf})
+    changed = Changed(103.0, "big", "failed")
+    found = record(BEGAN, PLANNED, TRAIN, RAN, failed, changed)
+    assert found.began == BEGAN
+    assert found.planned == (PLANNED,)
+    assert found.arrived == (TRAIN,)
+    assert found.ran == (RAN, failed)
+    assert found.changed == (changed,)
+    assert found.path == tmp_path / NAME
+    assert read(tmp_path / NAME) == found
+
+
+def test_an_entry_may_hold_the_numbers_of_arrays(record):
+    given = replace(TRAIN, first=np.int64(0), count=np.int64(4), at=np.float64(100.5))
+    assert record(BEGAN, PLANNED, given, RAN).arrived == (TRAIN,)
+
+
+def test_entries_of_many_threads_stand_on_lines_of_their_own(tmp_path):
+    recorder = Recorder(tmp_path)
+    for entry in (BEGAN, PLANNED, RAN):
+        recorder.append(entry)
+    trains = [replace(TRAIN, first=i) for i in range(400)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(recorder.append, trains))
+    # Not closed: what was appended is in the file.
+    assert sorted(train.first for train in read(tmp_path).arrived) == list(range(400))
+    recorder.close()
+
+
+@given(cut=st.integers(0, 300))
+def test_a_crash_costs_no_more_than_the_line_it_tore(tmp_path_factory, cut):
+    folder = tmp_path_factory.mktemp("state")
+    file = folder / NAME
+    recorder = Recorder(folder)
+    for entry in (BEGAN, PLANNED, RAN, TRAIN, RAN):
+        recorder.append(entry)
+    recorder.close()
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) - cut])
+    lines = file.read_bytes().count(b"\n")
+    found = read(folder)
+    assert 1 + len(found.planned) + len(found.arrived) + len(found.ran) == lines
+    again = Recorder(folder)
+    for entry in (replace(BEGAN, time=200.0), PLANNED, RAN):
+        again.append(entry)
+    again.close()
+    assert file.read_bytes().count(b"\n") == lines + 3
+    assert read(folder).began.time == 200.0
+
+
+def test_the_last_start_counts_and_what_arrived_before_is_kept(record):
+    record(BEGAN, PLANNED, TRAIN, RAN, Changed(103.0, "big", "paused"))
+    later = Arrived("ticks", 4, 2, 201.0, 202.0)
+    moved = replace(PLANNED, time=200.0, reads={"ticks": 3})
+    found = record(replace(BEGAN, time=200.0, policy="hnr"), moved, later, replace(RAN, positions={"ticks": (3, 6)}))
+    assert found.began.policy == "hnr"
+    assert (len(found.ran), found.changed) == (1, ())
+    assert found.streams["ticks"].numbers.tolist() == [0, 1, 2, 3, 4, 5]
+    assert found.waiting("big") == 0
+
+
+def test_the_tuples_of_a_train_are_evenly_spread_and_can_be_read_at_its_end(record):
+    found = record(BEGAN, PLANNED, TRAIN, Arrived("ticks", 7, 1, 101.0, 101.0), Arrived("other", 0, 1, 0.0, 0.0), RAN)
+    assert set(found.streams) == {"ticks"}
+    at, readable, numbers = found.streams["ticks"]
+    # The last came after the clock was set back; numbers 4 to 6 were lost in a crash.
+    assert at.tolist() == [100.5, 101.0, 101.5, 102.0, 102.0]
+    assert readable.tolist() == [102.0] * 5
+    assert numbers.tolist() == [0, 1, 2, 3, 7]
+
+
+def test_a_unit_has_its_latest_statistics_and_begins_where_it_first_stood(record):
+    later = replace(PLANNED, time=103.0, a=0.25, reads={"ticks": 4})
+    found = record(BEGAN, PLANNED, RAN, later)
+    assert found.units == {"big": later}
+    assert found.entered == {"big": PLANNED}
+    assert found.ended == 104.0
+
+
+def test_a_stream_that_has_had_no_tuple_is_empty(record):
+    found = record(BEGAN, PLANNED, RAN)
+    assert [len(column) for column in found.streams["ticks"]] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "away"),
+    [
+        ([], []),
+        ([(101, "added")], []),
+        ([(101, "paused"), (103, "resumed")], [(101, 103)]),
+        ([(101, "failed"), (102, "paused"), (103, "resumed")], [(101, 103)]),
+        ([(101, "removed"), (103, "added"), (105, "removed")], [(101, 103), (105, math.inf)]),
+    ],
+)
+def test_a_unit_is_away_until_it_is_planned_and_while_it_is_stopped(record, changes, away):
+    others = [Changed(101.5, "other", "removed")]
+    found = record(BEGAN, PLANNED, RAN, *others, *(Changed(float(time), "big", what) for time, what in changes))
+    assert found.away("big") == ((-math.inf, 100.0), *away)
+
+
+def test_the_measured_figures_are_those_of_the_results(record):
+    vwap = replace(PLANNED, unit="vwap", group="boards", a=1.0, b=1.0)
+    other = replace(
+        RAN, unit="vwap", n=1, started=104.0, finished=110.0, results=1, response=Response(8.0, 8.0, 64.0)
+    )
+    found = record(BEGAN, PLANNED, vwap, TRAIN, RAN, replace(other, positions={"ticks": (0, 1)})).measured
+    # Slowdowns 4 and 2 of `big`, whose ideal time is 1, and 4 of `vwap`, whose ideal time is 2.
+    assert found.overall.results == 3
+    assert found.overall.avg_slowdown == pytest.approx(10 / 3)
+    assert found.overall.max_slowdown == 4.0
+    assert found.overall.rms_slowdown == pytest.approx(math.sqrt((16 + 4 + 16) / 3))
+    assert (found.overall.avg_response, found.overall.max_response) == (14 / 3, 8.0)
+    assert (found.overall.runs, found.overall.avg_train) == (2, 2.5)
+    # Two lanes of 10 s.
+    assert (found.overall.utilisation, found.overall.overhead) == (8 / 20, 1.5 / 20)
+    assert found.groups["boards"].avg_slowdown == found.units["vwap"].avg_slowdown == 4.0
+    assert (found.units["big"].waiting, found.units["vwap"].waiting, found.overall.waiting) == (0, 3, 3)
+
+
+def test_a_run_that_failed_took_time_and_served_nothing(record):
+    found = record(BEGAN, PLANNED, TRAIN, replace(RAN, error="no such column")).measured.overall
+    assert (found.results, found.runs, found.waiting, found.utilisation) == (0, 1, 4, 2 / 8)
+    assert math.isnan(found.avg_slowdown)
+
+
+def test_what_a_removed_unit_leaves_does_not_wait(record):
+    found = record(BEGAN, PLANNED, TRAIN, replace(RAN, positions={"ticks": (0, 1)}), Changed(103.0, "big", "removed"))
+    assert found.measured.overall.waiting == 0
+
+
+@given(st.lists(st.floats(0, 1e3)))
+def test_a_response_sums_up_its_times(times):
+    total, longest, squares = Response.of(np.array(times, dtype=np.float64))
+    assert total == pytest.approx(math.fsum(times))
+    assert longest == max(times, default=0.0)
+    assert squares == pytest.approx(math.fsum(t * t for t in times))
+
+
+LINES = {
+    "began": '{"began":{"time":1,"policy":"bsd","options":{},"lanes":1}}\n',
+    "ran": json.dumps(
+        {"ran": {name: getattr(RAN, name) for name in RAN.__dataclass_fields__}},
+    )
+    + "\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "a record holds a run; got an empty file"),
+        ('{"began":{"time', "a record holds a run; got an empty file"),
+        (LINES["ran"], ":1: a record begins with the start of a run"),
+        (LINES["began"], "at least one run of a unit; got none"),
+        (LINES["began"] + LINES["ran"], "every unit that ran has its statistics in the record; got 'big' without"),
+        ("time,price\n1,2\n", ":1: a line of a record is an entry; got 'time,price"),
+        (LINES["began"] + "\n", ":2: a line of a record is an entry"),
+        (LINES["began"] + "[1]\n", ":2: a line of a record is an entry"),
+        (LINES["began"] + '{"stopped":{}}\n', ":2: a line of a record is an entry"),
+        (LINES["began"] + '{"arrived":{"stream":"ticks"}}\n', ":2: a line of a record is an entry"),
+        (LINES["began"] + '{"arrived":[],"ran":{}}\n', ":2: a line of a record is an entry"),
+        (b"PAR1\xff\xfe\n", ":1: a line of a record is an entry"),
+    ],
+)
+def test_a_file_that_is_no_record_is_refused_with_the_line(tmp_path, text, said):
+    (tmp_path / NAME).write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(InputError) as caught:
+        read(tmp_path)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", "no/such/folder"])
+def test_a_folder_without_a_record_is_refused(tmp_path, name):
+    with pytest.raises(InputError, match=f"a run's state folder has its {NAME}"):
+        read(tmp_path / name)
