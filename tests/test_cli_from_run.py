@@ -133,8 +133,18 @@ def test_without_names_every_policy_of_trains_is_predicted_with_the_trains_of_th
 
 
 def test_a_policy_that_takes_no_trains_can_be_named(tmp_path):
-    result = headgate("sim", "--from-run", record(tmp_path), "--policies", "bsd-clustered", "--json")
+    result = headgate("sim", "--from-run", record(tmp_path, "bsd"), "--policies", "bsd-clustered", "--json")
     assert json.loads(result.stdout)["predicted"][1]["avg_train"] == 1.0
+
+
+def test_a_recorded_policy_that_takes_no_trains_is_replayed_without(tmp_path):
+    file = record(tmp_path) / NAME
+    file.write_text(file.read_text().replace('"policy":"bsd"', '"policy":"bsd-clustered"'))
+    document = json.loads(headgate("sim", "--from-run", tmp_path, "--policies", "bsd", "--json").stdout)
+    assert [(p["policy"], p["avg_train"] > 1) for p in document["predicted"]] == [
+        ("bsd-clustered", False),
+        ("bsd", True),
+    ]
 
 
 @pytest.mark.parametrize(

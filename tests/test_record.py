@@ -109,6 +109,11 @@ def test_the_last_start_counts_and_what_arrived_before_is_kept(record):
     assert found.waiting("big") == 0
 
 
+def test_what_was_planned_before_the_start_does_not_count(record):
+    found = record(replace(PLANNED, a=9.0), Changed(99.0, "big", "paused"), BEGAN, PLANNED, TRAIN, RAN)
+    assert (found.planned, found.changed) == ((PLANNED,), ())
+
+
 def test_the_tuples_of_a_train_are_evenly_spread_and_can_be_read_at_its_end(record):
     found = record(BEGAN, PLANNED, TRAIN, Arrived("ticks", 7, 1, 101.0, 101.0), Arrived("other", 0, 1, 0.0, 0.0), RAN)
     assert set(found.streams) == {"ticks"}
@@ -200,7 +205,7 @@ LINES = {
     [
         ("", "a record holds a run; got an empty file"),
         ('{"began":{"time', "a record holds a run; got an empty file"),
-        (LINES["ran"], ":1: a record begins with the start of a run"),
+        (LINES["ran"], "a record holds a run; got none that began"),
         (LINES["began"], "at least one run of a unit; got none"),
         (LINES["began"] + LINES["ran"], "every unit that ran has its statistics in the record; got 'big' without"),
         ("time,price\n1,2\n", ":1: a line of a record is an entry; got 'time,price"),

@@ -226,11 +226,11 @@ def read(path: Path) -> Recorded:
     """The last run of a record, given by its file or the state folder that it is in."""
     file = path / NAME if path.is_dir() else path
     entries = _entries(file)
-    if not entries:
-        raise InputError("a record holds a run", "an empty file", "Run the pipeline first.", str(file))
-    if not isinstance(entries[0], Began):
-        raise InputError("a record begins with the start of a run", "another entry", f"Give a {NAME}.", f"{file}:1")
-    start, began = max((i, entry) for i, entry in enumerate(entries) if isinstance(entry, Began))
+    starts = [(i, entry) for i, entry in enumerate(entries) if isinstance(entry, Began)]
+    if not starts:
+        got = "none that began" if entries else "an empty file"
+        raise InputError("a record holds a run", got, "Run the pipeline first.", str(file))
+    start, began = starts[-1]
     last = entries[start:]
     planned, ran = _only(Planned, last), _only(Ran, last)
     if not ran:

@@ -1,7 +1,7 @@
 """A recorded run beside the simulator's predictions: how far off they are for its policy, and how others compare."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -62,16 +62,18 @@ def compare(
     """
     began = recorded.began
     names = [name for name, entry in POLICIES.items() if "train" in entry.options] if policies is None else policies
-    trains = {name: value for name, value in began.options.items() if name == "train"}
-    options = {name: trains if "train" in listed(name).options else {} for name in names} | {
-        began.policy: began.options
-    }
+    options = {name: _accepted(name, began.options, ("train",)) for name in names}
+    options[began.policy] = _accepted(began.policy, began.options, tuple(began.options))
     workload = Workload.from_record(recorded)
     found = []
     for name in dict.fromkeys((began.policy, *names)):
         progress(name)
         found.append(replay(workload, name, options[name], began.lanes))
     return Comparison(recorded, tuple(found))
+
+
+def _accepted(policy: str, options: Mapping[str, Any], among: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name in among and name in listed(policy).options}
 
 
 def overview(comparison: Comparison) -> Table:
