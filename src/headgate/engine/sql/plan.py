@@ -17,6 +17,8 @@ from dataclasses import dataclass
 
 from headgate.engine.windows import Window
 
+HIDDEN = ("_arrival", "_time", "_position", "_pane", "_late")
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:

@@ -1,0 +1,125 @@
+"""Window aggregates by panes: a query split into what is computed once per train and what closes a window."""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from headgate.engine.sql.aggregates import BY_POSITION, UndividedError, call, calls, is_call, split
+from headgate.engine.sql.dialect import expression, identifier, write
+from headgate.engine.sql.hidden import carry
+from headgate.engine.sql.names import reads
+from headgate.engine.sql.plan import Catalog
+from headgate.engine.sql.scope import Scope, grouping
+from headgate.engine.sql.tuples import breach
+
+_BOUNDS = ("window_start", "window_end")
+_OTHER_GROUPINGS = {
+    "rollup": "ROLLUP",
+    "cube": "CUBE",
+    "grouping_sets": "GROUPING SETS",
+    "all": "GROUP BY ALL",
+    "totals": "TOTALS",
+}
+
+
+def by_panes(query: exp.Query, catalog: Catalog) -> tuple[str, str]:
+    """The partial and the final SQL of a window aggregate; raises UndividedError, with the reason, if it has none."""
+    if len({table.name for table in reads(query, catalog.streams)}) > 1:
+        raise UndividedError("it reads several streams")
+    if found := breach(query, catalog.streams, grouped=True):
+        raise UndividedError(f"{found.what} needs all tuples of a window")
+    if not isinstance(query, exp.Select):
+        raise UndividedError(f"{query.key.upper()} is not computed by panes")
+    group = query.args.get("group")
+    if group and (other := next((word for key, word in _OTHER_GROUPINGS.items() if group.args.get(key)), None)):
+        raise UndividedError(f"{other} is not computed by panes")
+    if not group and not calls(query):
+        raise UndividedError("it has no aggregate")
+    return _Panes(query, catalog).halves()
+
+
+class _Panes:
+    def __init__(self, select: exp.Select, catalog: Catalog) -> None:
+        self.select = select
+        self.catalog = catalog
+        self.scope = Scope(select, catalog)
+        self.keys = grouping(select, self.scope)
+        self.numbers = {self.scope.normal(key): i for i, key in enumerate(self.keys)}
+        self.parts: list[str] = []
+
+    def halves(self) -> tuple[str, str]:
+        if any(isinstance(key, exp.Tuple) or calls(key) or key.find(exp.Query) for key in self.keys):
+            raise UndividedError("GROUP BY of more than plain expressions is not computed by panes")
+        outputs = [self._output(item) for item in self.select.selects]
+        having = self.select.args.get("having")
+        condition = self._condition(having.this) if having else None
+        return self._partial(), _final(outputs, len(self.keys), condition)
+
+    def _condition(self, having: exp.Expr) -> exp.Expr:
+        for column in having.find_all(exp.Column):
+            other = self.scope.aliases.get(column.name.lower())
+            if other and self.scope.is_column(column) and self.scope.normal(other) != self.scope.normal(column):
+                raise UndividedError(f"'{column.name}' in HAVING is both a column and an alias")
+        return self._whole(having)
+
+    def _partial(self) -> str:
+        select = self.select.copy()
+        ordered = ("_time", "_position") if any(BY_POSITION in part for part in self.parts) else ()
+        if not carry(select, self.catalog, ("_pane", "_late", *ordered)):
+            raise UndividedError("its FROM clause is not computed by panes")
+        select.set("having", None)
+        named = [(f"__k{i}", write(key)) for i, key in enumerate(self.keys)]
+        named += [(f"__p{i}", part) for i, part in enumerate(self.parts)]
+        columns = [
+            expression("_pane"),
+            expression("_late"),
+            *(expression(f"{text} AS {name}") for name, text in named),
+        ]
+        select.set("expressions", columns)
+        positions = [exp.Literal.number(i + 1) for i in range(2 + len(self.keys))]
+        select.set("group", exp.Group(expressions=positions))
+        return write(select)
+
+    def _output(self, item: exp.Expr) -> exp.Expr:
+        if isinstance(item, exp.Aliases) or (item.find(exp.Star) and not calls(item)):
+            raise UndividedError("SELECT * beside aggregates is not computed by panes")
+        name = item.alias or (item.name if isinstance(item, exp.Column) else write(item))
+        return exp.alias_(self._whole(item.unalias()), identifier(name))
+
+    def _whole(self, tree: exp.Expr, within: tuple[str, ...] = ()) -> exp.Expr:
+        """An expression over keys and aggregates, as one over panes; `within` are the aliases around it."""
+
+        def visit(node: exp.Expr) -> exp.Expr:
+            number = None if isinstance(node, exp.Literal) else self.numbers.get(self.scope.normal(node))
+            if number is not None:
+                return exp.column(f"__k{number}")
+            if is_call(node):
+                return self._aggregate(node)
+            if isinstance(node, exp.Query | exp.Lambda):
+                raise UndividedError(f"a {node.key} beside aggregates is not computed by panes")
+            if isinstance(node, exp.Column):
+                meant = self.scope.alias(node)
+                if meant is None or node.name.lower() in within:
+                    raise UndividedError(f"'{write(node)}' is neither in GROUP BY nor in an aggregate")
+                return exp.Paren(this=self._whole(meant, (*within, node.name.lower())))
+            return node
+
+        return tree.transform(visit)
+
+    def _aggregate(self, node: exp.Expr) -> exp.Expr:
+        found = split(call(node))
+        p, q = [*(f"__p{self._part(part)}" for part in found.parts), ""][:2]
+        return expression(found.whole.format(p=p, q=q))
+
+    def _part(self, part: str) -> int:
+        if part not in self.parts:
+            self.parts.append(part)
+        return self.parts.index(part)
+
+
+def _final(outputs: Sequence[exp.Expr], keys: int, having: exp.Expr | None) -> str:
+    select = exp.select(*_BOUNDS, *outputs).from_(identifier("__panes"))
+    select = select.group_by(*_BOUNDS, *(f"__k{i}" for i in range(keys)))
+    if having is not None:
+        select.set("having", exp.Having(this=having))
+    return write(select)
