@@ -1,3 +1,30 @@
 """Quality of service for continuous queries: one control plane, driven by a simulator and by Apache Spark."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headgate.engine import sink, source
+    from headgate.engine.engine import Engine
+    from headgate.errors import HeadgateError, InputError
+    from headgate.policy.trains import Train
+
 __version__ = "0.1.0"
+__all__ = ["Engine", "HeadgateError", "InputError", "Train", "sink", "source"]
+
+_PLACES = {
+    "Engine": "headgate.engine.engine",
+    "HeadgateError": "headgate.errors",
+    "InputError": "headgate.errors",
+    "Train": "headgate.policy.trains",
+}
+
+
+def __getattr__(name: str) -> object:
+    """The public names, imported when they are used: the simulator does not wait for Spark."""
+    if name in ("sink", "source"):
+        return import_module(f"headgate.engine.{name}")
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    message = f"module 'headgate' has no attribute '{name}'"
+    raise AttributeError(message)

@@ -15,13 +15,15 @@ from typing import Any, Literal, Self
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from headgate.engine.evaluation import Setting, evaluation
+from headgate.engine.evaluation import Evaluation, Setting, evaluation
+from headgate.engine.fusing import Fuser
 from headgate.engine.intake import LiveStream
 from headgate.engine.lanes import JobLane
 from headgate.engine.log.manifest import Manifest, StoredTrain
 from headgate.engine.log.stream import StreamLog
-from headgate.engine.prepared import Views
+from headgate.engine.prepared import Prepared, Views
 from headgate.engine.query import Definition, LiveQuery
+from headgate.engine.reader import JobInput
 from headgate.engine.scheduler import Scheduler
 from headgate.engine.session import session
 from headgate.engine.sink.memory_tables import MemoryTables
@@ -33,6 +35,7 @@ from headgate.engine.sql.planner import plan
 from headgate.engine.status import NAME as STATUS
 from headgate.engine.status import Snapshot, snapshot
 from headgate.engine.tables import Table, Tables
+from headgate.engine.units import SingleUnit
 from headgate.engine.windows import Time, Window
 from headgate.errors import InputError
 from headgate.policy.registry import listed
@@ -81,11 +84,12 @@ class Engine:
         self._streams: dict[str, LiveStream] = {}
         self._queries: dict[str, LiveQuery] = {}
         made = [JobLane(f"lane-{i + 1}", self.spark) for i in range(lanes)]
-        self._scheduler = Scheduler(made, self._recorder, self._chores)
+        self._scheduler = Scheduler(made, self._manifest, self._recorder, self._chores)
+        self._fuser: Fuser | None = None
         self._began = time.time()
         self._started = self._closed = False
         self._ending = threading.Event()
-        self._reporter: threading.Thread | None = None
+        self._housekeeper: threading.Thread | None = None
 
     # What there is
 
@@ -175,10 +179,8 @@ class Engine:
         progress = self._manifest.enter(name, definition.as_json(), made.begin(at))
         out = sink if sink is not None else MemoryTables()
         out.open(Opening(name, made.schema, self.spark, progress.receipt))
-        live = LiveQuery(
-            name, group, planned, made, out, seconds(limit, "a query's limit", above=0), progress, self._manifest
-        )
-        live.warm(lambda prepared, given: prepared.run(given, f"{name}: warming up"))
+        most = seconds(limit, "a query's limit", above=0)
+        live = LiveQuery(name, group, planned, made, out, most, progress, empty_job=self._warm(name, made))
         self._queries[name] = live
         self._scheduler.add(live)
 
@@ -190,8 +192,9 @@ class Engine:
             self._streams[name].stop()
             return
         query = self._named(name)
+        self._apart(query)
         query.status = "paused"
-        self._scheduler.changed(query, "paused")
+        self._scheduler.changed(query.name, "paused")
 
     def resume(self, name: str) -> None:
         """Go on with what was paused or has failed."""
@@ -202,23 +205,32 @@ class Engine:
             return
         query = self._named(name)
         query.resume()
-        self._scheduler.changed(query, "resumed")
+        self._scheduler.changed(query.name, "resumed")
 
     def remove(self, name: str) -> None:
         """Forget a query: its progress and its panes, not its results."""
         if name in self._queries:
-            query = self._queries.pop(name)
-            self._scheduler.remove(query)
+            query = self._named(name)
+            self._apart(query)
+            self._scheduler.remove(self._queries.pop(name))
             query.close()
         elif name not in self._manifest.queries():
             self._named(name)
         self._manifest.remove(name)
         shutil.rmtree(self.state / "panes" / name, ignore_errors=True)
 
-    def start(self, policy: str = AUTO, *, train: Train | Mapping[str, float] | None = None, **options: Any) -> None:  # noqa: ANN401
+    def start(
+        self,
+        policy: str = AUTO,
+        *,
+        train: Train | Mapping[str, float] | None = None,
+        fuse: bool | None = None,
+        **options: Any,  # noqa: ANN401 - each policy has its own
+    ) -> None:
         """Begin to read the streams and to run the queries, in threads of their own.
 
-        `train` bounds a run: at most so many tuples (`most`), and so much work (`slice`, in seconds).
+        `train` bounds a run: at most so many tuples (`most`), and so much work (`slice`, in seconds). With `fuse`,
+        queries whose work is small against the overhead of a job run in one job; so it is unless a policy is named.
         """
         if self._started:
             raise InputError("an engine is started once", "a second start", "Make another one.")
@@ -230,13 +242,13 @@ class Engine:
             _log.warning("query %s of this state folder is not registered; its tuples are kept for it", absent)
         written = {"train": {"most": bounds.most, "slice": bounds.slice}, **options}
         self._recorder.append(Began(time.time(), name, written, len(self._scheduler.lanes)))
-        self._scheduler.call(self._scheduler.announce)
         self._scheduler.start(name, given)
+        self._fuser = Fuser(self._scheduler) if (policy == AUTO if fuse is None else fuse) else None
         self._started, self._began = True, time.time()
         for stream in self._streams.values():
             stream.start()
-        self._reporter = threading.Thread(target=self._report, name="headgate-status", daemon=True)
-        self._reporter.start()
+        self._housekeeper = threading.Thread(target=self._keep_house, name="headgate-house", daemon=True)
+        self._housekeeper.start()
 
     def run(
         self, policy: str = AUTO, *, until: float | None = None, train: Train | Mapping[str, float] | None = None
@@ -272,8 +284,8 @@ class Engine:
             stream.stop()
         self._scheduler.stop(grace)
         self._ending.set()
-        if self._reporter:
-            self._reporter.join()
+        if self._housekeeper:
+            self._housekeeper.join()
         for query in self._queries.values():
             query.close()
         last = self.status()
@@ -308,6 +320,14 @@ class Engine:
 
     # Inside
 
+    def _apart(self, query: LiveQuery) -> None:
+        """See that the query has a unit of its own, so that what happens to it happens to no other."""
+        if self._fuser:
+            self._fuser.leave(query)
+        while len((unit := self._scheduler.unit_of(query)).queries) > 1:
+            if not self._scheduler.swap([unit], [SingleUnit(each) for each in unit.queries]):
+                time.sleep(0.01)
+
     def _arrived(self, name: str, train: StoredTrain) -> None:
         if train.count:
             at, until = train.arrived_first / _MICROS, train.arrived_last / _MICROS
@@ -325,12 +345,27 @@ class Engine:
                 needed = [query.evaluation.needed(query.progress, name) for query in readers]
                 stream.log.drop(min(needed, default=stream.log.head))
         for query in self._queries.values():
-            if not query.busy:
+            if not self._scheduler.unit_of(query).busy:
                 query.evaluation.tidy(query.progress)
 
-    def _report(self) -> None:
+    def _warm(self, name: str, made: Evaluation) -> float:
+        """Run over nothing, twice: the second time is that of an empty job."""
+
+        def execute(prepared: Prepared, given: JobInput) -> pa.Table:
+            return prepared.run(given, f"{name}: warming up")
+
+        made.warm(execute)
+        began = time.perf_counter()
+        made.warm(execute)
+        return time.perf_counter() - began
+
+    def _keep_house(self) -> None:
+        """What takes longer than a decision may: writing the status, planning fused units."""
         while not self._ending.wait(_STATUS_EVERY):
             self._write_status(self.status(), running=True)
+            for name, stream in self._streams.items():
+                if self._fuser:
+                    self._fuser.look(stream.log, Setting(name, {name: stream.log}, self._views, self.state))
 
     def _write_status(self, found: Snapshot, *, running: bool) -> None:
         file = self.state / STATUS

@@ -6,10 +6,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from headgate.engine.lanes import Lane
-from headgate.engine.query import Done, LiveQuery
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.query import LiveQuery
+from headgate.engine.units import Done, LiveUnit, SingleUnit, model, run
 from headgate.model.unit import Unit
 from headgate.monitor.statistics import Measured
 from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
@@ -24,11 +26,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class _Assigned:
-    """What a lane has to do: the rest of a decision's runs, in their order."""
+    """What a lane has to do: the runs of a decision that are left, in their order."""
 
     decision: Decision
     decided: float
-    runs: deque[tuple[LiveQuery, int]]
+    runs: deque[tuple[LiveUnit, int]]
     over: str | None
     since: float = 0.0
     too_long: bool = False
@@ -51,15 +53,21 @@ class Overhead:
 class Scheduler:
     """One thread that decides, over lanes that run. All that concerns the plan is done in that thread."""
 
-    def __init__(self, lanes: Sequence[Lane], recorder: Recorder, chores: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        lanes: Sequence[Lane],
+        manifest: Manifest,
+        recorder: Recorder,
+        chores: Callable[[], None] = lambda: None,
+    ) -> None:
         self.lanes = lanes
-        self.queries: list[LiveQuery] = []
+        self.units: list[LiveUnit] = []
         self.overhead = Overhead()
         self.policy_name = ""
-        self._recorder, self._chores = recorder, chores
+        self._manifest, self._recorder, self._chores = manifest, recorder, chores
         self._policy: Policy | None = None
         self._measured = Measured([], in_jobs=True)
-        self._units: Sequence[Unit] = ()
+        self._models: Sequence[Unit] = ()
         self._assigned: dict[str, _Assigned] = {}
         self._todo: deque[tuple[Callable[[], None], threading.Event]] = deque()
         self._wake = threading.Event()
@@ -67,11 +75,14 @@ class Scheduler:
         self._refreshed = 0.0
         self._thread = threading.Thread(target=self._loop, name="headgate-scheduler", daemon=True)
 
+    # What the engine asks for
+
     def start(self, policy: str, options: Mapping[str, Any]) -> None:
         """Begin to schedule."""
         self.policy_name = policy
         self._policy = create(policy, options)
-        self._policy.prepare(self._units)
+        models, self._models = self._models, ()
+        self._prepare(models)
         self._thread.start()
 
     def wake(self) -> None:
@@ -83,40 +94,61 @@ class Scheduler:
         if not self._thread.is_alive():
             change()
             return
-        made = threading.Event()
-        self._todo.append((change, made))
-        self.wake()
+        made = self._soon(change)
         while not made.wait(_TICK) and self._thread.is_alive():
             pass
 
     def add(self, query: LiveQuery) -> None:
         """Take a query into the plan."""
-        self.call(lambda: self._replan([*self.queries, query]))
-        self.changed(query, "added")
+        self.call(lambda: self._replan([*self.units, SingleUnit(query)]))
+        self.changed(query.name, "added")
 
     def remove(self, query: LiveQuery) -> None:
         """Take a query out of the plan, once its run is over."""
         query.status = "paused"
-        while query.busy:
+        unit = self.unit_of(query)
+        while unit.busy:
             time.sleep(_TICK / 10)
-        self.call(lambda: self._replan([each for each in self.queries if each is not query]))
-        self.changed(query, "removed")
+        self.call(lambda: self._replace([unit], [SingleUnit(q) for q in unit.queries if q is not query]))
+        self.changed(query.name, "removed")
 
-    def changed(self, query: LiveQuery, what: Any) -> None:  # noqa: ANN401 - the record knows the words
-        """Record that a query was paused, resumed and so on."""
-        self._recorder.append(Changed(time.time(), query.name, what))
+    def swap(self, old: Sequence[LiveUnit], new: Sequence[LiveUnit]) -> bool:
+        """Put other units in the place of some that do not run; False if one of them is running or gone."""
+        made: list[bool] = []
+
+        def change() -> None:
+            free = all(unit in self.units and not unit.busy for unit in old)
+            if free:
+                self._replace(old, new)
+            made.append(free)
+
+        self.call(change)
+        return bool(made) and made[0]
+
+    def unit_of(self, query: LiveQuery) -> LiveUnit:
+        """The unit that runs a query."""
+        return next(unit for unit in self.units if query in unit.queries)
+
+    def measured(self, name: str) -> Unit | None:
+        """A unit as measured."""
+        return next((unit for unit in self._models if unit.entry.operator == name), None)
+
+    def changed(self, unit: str, what: Literal["added", "paused", "resumed", "removed", "failed"]) -> None:
+        """Record that a unit was paused, resumed and so on."""
+        self._recorder.append(Changed(time.time(), unit, what))
         self.wake()
 
     @property
     def idle(self) -> bool:
         """Whether nothing runs and nothing that could run waits."""
-        now = time.time()
         if self._assigned or self._todo:
             return False
-        return not any(q.busy or q.waiting(now).pending or self._rests(q, now) for q in self.queries)
+        now = time.time()
+        resting = any(q.status == "running" and now < q.resting for unit in self.units for q in unit.queries)
+        return not resting and not any(unit.busy or unit.waiting(now).pending for unit in self.units)
 
     def running(self, lane: Lane) -> str | None:
-        """The query that a lane runs."""
+        """The unit that a lane runs."""
         assigned = self._assigned.get(lane.name)
         return assigned.runs[0][0].name if assigned and assigned.runs else None
 
@@ -136,13 +168,7 @@ class Scheduler:
             lane.close()
         self._catch_up()
 
-    def unit(self, query: str) -> Unit | None:
-        """The query's unit, as measured."""
-        return next((unit for unit in self._units if unit.entry.operator == query), None)
-
-    @staticmethod
-    def _rests(query: LiveQuery, now: float) -> bool:
-        return query.status == "running" and now < query.resting
+    # The loop
 
     def _loop(self) -> None:
         while not self._stopping:
@@ -153,6 +179,12 @@ class Scheduler:
             for lane in self.lanes:
                 if lane.name not in self._assigned and not self._stopping:
                     self._decide(lane)
+
+    def _soon(self, change: Callable[[], None]) -> threading.Event:
+        made = threading.Event()
+        self._todo.append((change, made))
+        self.wake()
+        return made
 
     def _catch_up(self) -> None:
         while self._todo:
@@ -166,57 +198,29 @@ class Scheduler:
         now = time.time()
         for lane in self.lanes:
             assigned = self._assigned.get(lane.name)
-            if assigned and not assigned.too_long and now - assigned.since > assigned.runs[0][0].limit:
-                assigned.too_long = True
-                lane.cancel()
+            if assigned and assigned.runs and not assigned.too_long:
+                limit = min(query.limit for query in assigned.runs[0][0].queries)
+                if now - assigned.since > limit:
+                    assigned.too_long = True
+                    lane.cancel()
         if now - self._refreshed >= self._measured.period:
             self._refreshed = now
-            self._refresh()
+            self._prepare(self._measured.units())
             self._chores()
 
-    def _refresh(self) -> None:
-        units = self._measured.units()
-        if units is not self._units and self._policy:
-            self._prepare(units)
-
-    def _prepare(self, units: Sequence[Unit]) -> None:
-        now, old = time.time(), {unit.entry: unit for unit in self._units}
-        self._units = units
-        for query, unit in zip(self.queries, units, strict=True):
-            query.served.cost = unit.cost
-            if old.get(unit.entry) != unit:
-                S = sum(s.S for s in unit.segments)
-                at = dict(query.progress.cursors)
-                self._recorder.append(
-                    Planned(now, query.name, (query.name,), query.group, at, unit.cost.a, unit.cost.b, S)
-                )
-        if self._policy and units:
-            self._policy.prepare(units)
-
-    def announce(self) -> None:
-        """Record the plan anew, at the start of a run."""
-        units, self._units = self._units, ()
-        self._prepare(units)
-
-    def _replan(self, queries: list[LiveQuery]) -> None:
-        self.queries = queries
-        self._measured = self._measured.over([query.unit(i) for i, query in enumerate(queries)])
-        self._units = ()
-        self._prepare(self._measured.units())
-
     def _decide(self, lane: Lane) -> None:
-        if not self._policy or not self._units:
+        if not self._policy or not self._models:
             return
         began = time.perf_counter()
         now = time.time()
-        queues = [query.waiting(now) for query in self.queries]
+        queues = [unit.waiting(now) for unit in self.units]
         decision = self._policy.choose(View(now, queues))
         if decision is None:
             return
-        runs = deque((self.queries[run.unit], run.train) for run in decision.runs if queues[run.unit].pending)
-        over = self.queries[decision.why.over].name if decision.why.over is not None else None
-        for query, _ in runs:
-            query.busy = True
+        runs = deque((self.units[r.unit], r.train) for r in decision.runs if queues[r.unit].pending)
+        over = self.units[decision.why.over].name if decision.why.over is not None else None
+        for unit, _ in runs:
+            unit.busy = True
         self.overhead.deciding += time.perf_counter() - began
         self._assigned[lane.name] = _Assigned(decision, now, runs, over)
         self._begin(lane)
@@ -224,18 +228,16 @@ class Scheduler:
     def _begin(self, lane: Lane) -> None:
         assigned = self._assigned[lane.name]
         assigned.since = time.time()
-        query, n = assigned.runs[0]
-        lane.assign(query.name, lambda execute: self._ended(lane, query, n, query.run(n, execute)))
+        unit, n = assigned.runs[0]
+        lane.assign(unit.name, lambda execute: self._ended(lane, unit, n, run(unit, n, execute, self._manifest)))
 
-    def _ended(self, lane: Lane, query: LiveQuery, n: int, done: Done) -> None:
-        """In the lane's thread: take note, and go on with the decision's next run or wake the loop."""
+    def _ended(self, lane: Lane, unit: LiveUnit, n: int, done: Done) -> None:
+        """In the lane's thread: take note, and go on with the decision's next run or let the loop decide."""
         assigned = self._assigned[lane.name]
-        self.overhead.runs += 1
-        self.overhead.around += done.finished - done.started - done.spark
-        self._record(assigned, lane, query, done)
-        self.call_soon(lambda: self._observe(query, n, done, assigned))
-
+        self._record(assigned, lane, unit, done)
+        too_long, assigned.too_long = assigned.too_long, False
         assigned.runs.popleft()
+        self._soon(lambda: self._observe(unit, n, done, too_long=too_long))
         if assigned.runs and not self._stopping:
             self._begin(lane)
             return
@@ -244,35 +246,78 @@ class Scheduler:
         del self._assigned[lane.name]
         self.wake()
 
-    def call_soon(self, change: Callable[[], None]) -> None:
-        """Make a change in the scheduler's thread, without waiting for it."""
-        self._todo.append((change, threading.Event()))
-        self.wake()
-
-    def _observe(self, query: LiveQuery, n: int, done: Done, assigned: _Assigned) -> None:
-        failed = query.status
-        query.ended(done, n, time.time(), too_long=assigned.too_long)
-        if query.status == "failed" != failed:
-            self.changed(query, "failed")
-        if done.error is not None or query not in self.queries or not self._policy:
+    def _observe(self, unit: LiveUnit, n: int, done: Done, *, too_long: bool) -> None:
+        unit.busy = False
+        self.overhead.runs += 1
+        self.overhead.around += done.finished - done.started - done.spark
+        if done.error is not None:
+            self._failed(unit, n, done.error, too_long=too_long)
             return
-        number = self.queries.index(query)
-        outcome = Outcome(Run(number, max(1, done.read)), done.started, done.finished, (done.results,))
-        self._measured.observe(outcome)
-        self._policy.observe(outcome)
+        share = (done.finished - done.started) / len(unit.queries)
+        for query, waited in zip(unit.queries, done.waited, strict=True):
+            query.succeeded(done.read, share, waited)
+        if unit in self.units and self._policy:
+            number = self.units.index(unit)
+            outcome = Outcome(Run(number, max(1, done.read)), done.started, done.finished, done.results)
+            self._measured.observe(outcome)
+            self._policy.observe(outcome)
 
-    def _record(self, assigned: _Assigned, lane: Lane, query: LiveQuery, done: Done) -> None:
+    def _failed(self, unit: LiveUnit, n: int, error: str, *, too_long: bool) -> None:
+        if len(unit.queries) > 1:
+            # One of them is to blame; apart, it will fail alone.
+            _log.warning("unit %s: %s; its queries go on one by one", unit.name, error)
+            for query in unit.queries:
+                query.alone = True
+            if unit in self.units:
+                self._replace([unit], [SingleUnit(query) for query in unit.queries])
+            return
+        (query,) = unit.queries
+        before = query.status
+        query.failed(error, n, time.time(), too_long=too_long)
+        if query.status == "failed" != before:
+            self.changed(unit.name, "failed")
+
+    # The plan
+
+    def _replace(self, old: Sequence[LiveUnit], new: Sequence[LiveUnit]) -> None:
+        for unit in old:
+            self.changed(unit.name, "removed")
+        self._replan([*(unit for unit in self.units if unit not in old), *new])
+        for unit in new:
+            self.changed(unit.name, "added")
+
+    def _replan(self, units: list[LiveUnit]) -> None:
+        self.units = units
+        self._measured = self._measured.over([model(unit, i) for i, unit in enumerate(units)])
+        self._models = ()
+        self._prepare(self._measured.units())
+
+    def _prepare(self, models: Sequence[Unit]) -> None:
+        """Take units as measured: record those that are new, and tell the policy."""
+        if models is self._models:
+            return
+        now, old = time.time(), {unit.entry: unit for unit in self._models}
+        self._models = models
+        for unit, as_measured in zip(self.units, models, strict=True):
+            for query in unit.queries:
+                query.served.cost = as_measured.cost
+            if old.get(as_measured.entry) != as_measured and self._policy:
+                self._recorder.append(_planned(unit, as_measured, now))
+        if self._policy and models:
+            self._policy.prepare(models)
+
+    def _record(self, assigned: _Assigned, lane: Lane, unit: LiveUnit, done: Done) -> None:
         why = assigned.decision.why
         self._recorder.append(
             Ran(
                 assigned.decided,
-                query.name,
+                unit.name,
                 done.positions,
                 done.read,
                 done.started,
                 done.finished,
                 self.lanes.index(lane),
-                done.results,
+                sum(done.results),
                 done.response,
                 why.formula,
                 dict(why.terms),
@@ -280,3 +325,11 @@ class Scheduler:
                 done.error,
             )
         )
+
+
+def _planned(unit: LiveUnit, measured: Unit, now: float) -> Planned:
+    S = sum(segment.S for segment in measured.segments)
+    queries = tuple(query.name for query in unit.queries)
+    first = unit.queries[0]
+    at = dict(first.progress.cursors)
+    return Planned(now, unit.name, queries, first.group, at, measured.cost.a, measured.cost.b, S)

@@ -40,6 +40,7 @@ class QueryStatus:
     status: str
     reason: str | None
     kind: str
+    unit: str
     tuples: int
     pending: int
     oldest_wait: float
@@ -155,7 +156,8 @@ def _stream(name: str, stream: LiveStream) -> StreamStatus:
 
 
 def _query(query: LiveQuery, scheduler: Scheduler, now: float) -> QueryStatus:
-    unit = scheduler.unit(query.name)
+    live = scheduler.unit_of(query)
+    unit = scheduler.measured(live.name)
     waiting = query.evaluation.waiting(query.progress)
     seen, shown = query.responses, figures([query.served], max(now, 1e-9))
     return QueryStatus(
@@ -164,6 +166,7 @@ def _query(query: LiveQuery, scheduler: Scheduler, now: float) -> QueryStatus:
         query.status,
         query.reason,
         type(query.plan).__name__,
+        live.name,
         query.progress.tuples,
         waiting.pending,
         max(0.0, now - waiting.oldest) if waiting.pending else 0.0,
@@ -180,7 +183,7 @@ def _query(query: LiveQuery, scheduler: Scheduler, now: float) -> QueryStatus:
         _known(shown.max_slowdown),
         unit.cost.a if unit else 0.0,
         unit.cost.b if unit else 0.0,
-        sum(s.S for s in unit.segments) if unit else 0.0,
+        next((s.S for s in unit.segments if s.query == query.name), 0.0) if unit else 0.0,
         query.served.busy,
         query.sink.guarantee,
     )

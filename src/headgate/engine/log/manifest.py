@@ -8,7 +8,7 @@ most files that no row names. In WAL mode a commit outlives the process at once,
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -238,19 +238,24 @@ class Manifest:
         loaded = json.loads(receipt) if receipt else None
         return Progress(run, cursors, closed, low, panes, loaded, results, tuples, late)
 
-    def commit(self, query: str, old: Progress, new: Progress) -> None:
-        """Commit a run, all or nothing: cursors, the window that closed last, panes, the sink's receipt."""
+    def commit(self, runs: Sequence[tuple[str, Progress, Progress]]) -> None:
+        """Commit what a job did for each of its queries, all or nothing: from one progress to the next."""
+        with self._transaction() as db:
+            for query, old, new in runs:
+                self._move(db, query, old, new)
+
+    @staticmethod
+    def _move(db: sqlite3.Connection, query: str, old: Progress, new: Progress) -> None:
         gone = [(query, run) for run in old.panes if run not in new.panes]
         fresh = [(query, run, json.dumps(starts)) for run, starts in new.panes.items() if run not in old.panes]
         moved = [(p, query, s) for s, p in new.cursors.items() if old.cursors.get(s) != p]
-        with self._transaction() as db:
-            db.execute(
-                "UPDATE query SET run=?, closed=?, low=?, receipt=?, results=?, tuples=?, late=? WHERE name=?",
-                (new.run, new.closed, new.low, json.dumps(new.receipt), new.results, new.tuples, new.late, query),
-            )
-            db.executemany("UPDATE cursor SET position = ? WHERE query = ? AND stream = ?", moved)
-            db.executemany("INSERT INTO pane VALUES (?, ?, ?)", fresh)
-            db.executemany("DELETE FROM pane WHERE query = ? AND run = ?", gone)
+        db.execute(
+            "UPDATE query SET run=?, closed=?, low=?, receipt=?, results=?, tuples=?, late=? WHERE name=?",
+            (new.run, new.closed, new.low, json.dumps(new.receipt), new.results, new.tuples, new.late, query),
+        )
+        db.executemany("UPDATE cursor SET position = ? WHERE query = ? AND stream = ?", moved)
+        db.executemany("INSERT INTO pane VALUES (?, ?, ?)", fresh)
+        db.executemany("DELETE FROM pane WHERE query = ? AND run = ?", gone)
 
     def remove(self, query: str) -> None:
         """Forget a query."""

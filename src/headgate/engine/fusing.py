@@ -1,0 +1,106 @@
+"""Which queries to run in one job: those whose work in a train is less than the job around it.
+
+Where the overhead of a job dominates, no order of separate jobs is as good as one job for all; where the work
+dominates, separate units leave the policy its choice. The scheduler measures both, so this can be decided as it runs.
+"""
+
+import logging
+
+from headgate.engine.evaluation.protocol import Setting
+from headgate.engine.log.stream import StreamLog
+from headgate.engine.query import LiveQuery
+from headgate.engine.scheduler import Scheduler
+from headgate.engine.units import FusedUnit, LiveUnit, fusable, fused_sql
+from headgate.errors import InputError
+from headgate.policy.bsd import BSD
+
+_FEW = 3
+"""Runs of a unit before its cost is believed."""
+
+_ENOUGH = 5.0
+"""A fused unit whose work in a train is so many times the job's overhead has nothing to win from growing."""
+
+_INSTANT = 1e-9
+_log = logging.getLogger(__name__)
+
+
+class Fuser:
+    """Fuses the light queries of a stream, once they have come to the same position."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._meeting: dict[str, tuple[tuple[LiveQuery, ...], int]] = {}
+        self._made = 0
+
+    def look(self, log: StreamLog, setting: Setting) -> None:
+        """Begin or go on with the fusing of a stream's light queries. Not for the scheduler's thread: it plans."""
+        if log.name in self._meeting:
+            self._meet(log, setting)
+            return
+        light = self._light(log.name)
+        if len(light) < 2:
+            return
+        queries = tuple(query for unit in light for query in unit.queries)
+        at = max(query.progress.cursors[log.name] for query in queries)
+        for query in queries:
+            query.hold = at
+        self._meeting[log.name] = queries, at
+        self._scheduler.wake()
+
+    def leave(self, query: LiveQuery) -> None:
+        """Let go of a meeting that the query takes part in."""
+        for stream, (queries, _) in list(self._meeting.items()):
+            if query in queries:
+                self._end(stream)
+
+    def _meet(self, log: StreamLog, setting: Setting) -> None:
+        queries, at = self._meeting[log.name]
+        if any(query.status != "running" or query.alone for query in queries):
+            self._end(log.name)
+            return
+        if any(query.progress.cursors[log.name] != at for query in queries):
+            return
+        try:
+            parts = [part for query in queries if (part := fusable(query))]
+            plan = setting.prepare(fused_sql(log.name, parts))
+        except InputError as error:
+            _log.warning("stream %s: its light queries stay apart: %s", log.name, error)
+            for query in queries:
+                query.alone = True
+            self._end(log.name)
+            return
+        self._made += 1
+        fused = FusedUnit(f"fused-{log.name}-{self._made}", queries, log, plan)
+        old = list({id(u): u for u in map(self._scheduler.unit_of, queries)}.values())
+        if self._scheduler.swap(old, [fused]):
+            _log.info("stream %s: %d light queries run as one unit", log.name, len(queries))
+        self._end(log.name)
+
+    def _end(self, stream: str) -> None:
+        queries, _ = self._meeting.pop(stream)
+        for query in queries:
+            query.hold = None
+        self._scheduler.wake()
+
+    def _candidate(self, unit: LiveUnit, stream: str) -> bool:
+        running = all(q.status == "running" and not q.alone and fusable(q) for q in unit.queries)
+        return running and unit.queries[0].evaluation.streams[0] == stream
+
+    def _light(self, stream: str) -> list[LiveUnit]:
+        """Light units in the order of their priority, as many as make one that is not."""
+        found: list[tuple[float, float, LiveUnit]] = []
+        for unit in self._scheduler.units:
+            measured, served = self._scheduler.measured(unit.name), unit.queries[0].served
+            if measured is None or served.runs < _FEW or not self._candidate(unit, stream):
+                continue
+            work = measured.cost.b * served.tuples / served.runs / max(measured.cost.a, _INSTANT)
+            if work < (1 if len(unit.queries) == 1 else _ENOUGH):
+                found.append((BSD.static(measured), work, unit))
+        chosen: list[LiveUnit] = []
+        total = 0.0
+        for _, work, unit in sorted(found, key=lambda each: -each[0]):
+            if total >= _ENOUGH:
+                break
+            chosen.append(unit)
+            total += work
+        return chosen
