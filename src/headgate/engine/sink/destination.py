@@ -31,7 +31,7 @@ def writing(query: str, path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         remedy = _REMEDIES.get(error.errno or 0, "Check the path and the disk")
-        msg = f"query '{query}' cannot write to {path}: {error.strerror or error}. {remedy}, then start again."
+        msg = f"query '{query}' cannot write to {path}: {error.strerror or error}. {remedy}."
         raise HeadgateError(msg) from error
 
 

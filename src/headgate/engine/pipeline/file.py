@@ -1,0 +1,113 @@
+"""What may stand in a pipeline file: its keys, their types and their defaults."""
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic.config import JsonDict
+
+from headgate.engine.pipeline.policies import AUTO, PolicySpec
+from headgate.engine.pipeline.sinks import SinkSpec
+from headgate.engine.pipeline.sources import SourceSpec
+from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
+from headgate.engine.pipeline.values import FilePath, Identifier, Lanes, LongerTime, Sql, Word
+from headgate.engine.pipeline.values import Time as Duration
+from headgate.engine.windows import Time
+from headgate.fields import choice, whole
+
+Start = Literal["now", "earliest"]
+
+_NO_OTHERS: JsonDict = {"additionalProperties": False}
+"""For editors: entries whose names are no names are mistakes."""
+
+
+class StreamSpec(FilledSpec):
+    """A stream: read once, for all queries over it."""
+
+    noun = "a stream"
+    example = "{source: {ticks: {rate: 1000}}, event_time: ts, delay: 2s}"
+    source: SourceSpec = Field(description="Where the tuples come from.", examples=["{ticks: {rate: 1000}}"])
+    event_time: Word | None = Field(
+        None, description="The TIMESTAMP column that windows go by, unless a query says time: arrival."
+    )
+    delay: Duration = Field(0.0, description="How far event times may be out of order; what comes later is late.")
+    idle: LongerTime | None = Field(
+        None, description="After so long without a tuple, event time goes on with the clock, so that windows close."
+    )
+
+    @model_validator(mode="after")
+    def _timed(self) -> "StreamSpec":
+        for key in ("delay", "idle"):
+            if key in self.model_fields_set and self.event_time is None:
+                rule = f"{key} is about event times"
+                raise whole(
+                    rule, "no event_time", f"Add one, as in event_time: ts, or remove {key}.", key, at_key=True
+                )
+        return self
+
+
+class TableSpec(ShortSpec):
+    """A reference table that queries can join with."""
+
+    noun = "a table"
+    example = "{file: symbols.csv}"
+    main = "file"
+    file: FilePath = Field(description="A CSV, Parquet or JSON lines file, or a folder of such files.")
+
+
+class QuerySpec(FilledSpec):
+    """A continuous query."""
+
+    noun = "a query"
+    example = "{sql: SELECT * FROM ticks WHERE price > 100, sink: {parquet: out/big}}"
+    sql: Sql = Field(
+        description="Spark SQL over streams and tables. A stream's name means its new tuples, or those of a window.",
+        examples=["SELECT * FROM ticks WHERE price > 100"],
+    )
+    group: Word = Field("default", description="A label; figures are shown per group.")
+    sink: SinkSpec | None = Field(None, description="Where the results go; without one they are counted and dropped.")
+    window: LongerTime | None = Field(None, description="The query is evaluated over windows of this length.")
+    slide: LongerTime | None = Field(None, description="A window begins this often; if not given, at the last's end.")
+    time: Annotated[Time, BeforeValidator(choice("time", get_args(Time)))] | None = Field(
+        None, description="What windows go by: event time, which is the default, or arrival."
+    )
+    limit: LongerTime = Field(60.0, description="A run that takes longer, in seconds or with a unit, is stopped.")
+    start: Annotated[Start, BeforeValidator(choice("start", get_args(Start)))] = Field(
+        "now", description="Where a new query begins: at what comes now, or at the earliest tuples that are kept."
+    )
+
+    @model_validator(mode="after")
+    def _windowed(self) -> "QuerySpec":
+        for key in ("slide", "time"):
+            if key in self.model_fields_set and self.window is None:
+                rule, remedy = f"{key} is about windows", f"Add one, as in window: 10s, or remove {key}."
+                raise whole(rule, "no window", remedy, key, at_key=True)
+        return self
+
+
+class PipelineFile(FilledSpec):
+    """Streams, reference tables, and continuous queries over them."""
+
+    noun = "a pipeline"
+    example = "the files in examples/pipelines/"
+    name: Word | None = Field(None, description="What the pipeline is called; the name of the file if not given.")
+    state: FilePath | None = Field(
+        None, description="The folder that keeps streams and progress; <name of the file>.state if not given."
+    )
+    policy: PolicySpec = Field(
+        default_factory=lambda: PolicySpec(name=AUTO), description="Which query runs next; auto if not given."
+    )
+    lanes: Lanes = Field(1, description="How many queries run at a time.")
+    master: Word = Field("local[*]", description="The Spark that runs it, such as local[4] or spark://host:7077.")
+    streams: Annotated[dict[Identifier, StreamSpec], Field(min_length=1)] = Field(
+        description="The streams, by name.",
+        examples=["{ticks: {source: {ticks: {rate: 1000}}}}"],
+        json_schema_extra=_NO_OTHERS,
+    )
+    tables: dict[Identifier, TableSpec] = Field(
+        default_factory=dict, description="Reference tables, by name.", json_schema_extra=_NO_OTHERS
+    )
+    queries: Annotated[dict[Identifier, QuerySpec], Field(min_length=1)] = Field(
+        description="The queries, by name.",
+        examples=["{big: {sql: SELECT * FROM ticks WHERE price > 100}}"],
+        json_schema_extra=_NO_OTHERS,
+    )

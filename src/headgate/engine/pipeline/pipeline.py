@@ -1,0 +1,186 @@
+"""Pipelines: a file that describes streams, tables and queries, and how an engine takes them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
+
+from headgate.document import Document, Loc, read
+from headgate.engine import sink
+from headgate.engine.pipeline.file import PipelineFile, QuerySpec, Start
+from headgate.engine.pipeline.policies import AUTO
+from headgate.engine.sink.protocol import Sink
+from headgate.engine.source.protocol import Source
+from headgate.engine.windows import Time
+from headgate.errors import InputError
+from headgate.policy.registry import create
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream and its source; times are seconds."""
+
+    source: Source
+    event_time: str | None
+    delay: float
+    idle: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query and its sink; times are seconds."""
+
+    sql: str
+    group: str
+    sink: Sink
+    window: float | None
+    slide: float | None
+    time: Time | None
+    limit: float
+    start: Start
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A pipeline that has been checked, as far as a file can be without Spark. Paths are those of this machine."""
+
+    name: str
+    state: Path
+    policy: str
+    options: Mapping[str, Any]
+    lanes: int
+    master: str
+    streams: Mapping[str, Stream]
+    tables: Mapping[str, Path]
+    queries: Mapping[str, Query]
+    document: Document
+
+
+class Registers(Protocol):
+    """What an engine has to do with a pipeline."""
+
+    def stream(
+        self, name: str, source: Source, /, *, event_time: str | None, delay: float, idle: float | None
+    ) -> object:
+        """Register a stream."""
+
+    def table(self, name: str, path: str, /) -> object:
+        """Register a reference table."""
+
+    def query(
+        self,
+        name: str,
+        sql: str,
+        /,
+        *,
+        window: float | None,
+        slide: float | None,
+        time: Time | None,
+        sink: Sink,
+        group: str,
+        limit: float,
+        start: Start,
+    ) -> object:
+        """Register a query."""
+
+
+def load(path: str | Path) -> Pipeline:
+    """Read a pipeline file and make its sources and sinks; relative paths in it start at its folder."""
+    document = read(Path(path), noun="pipeline")
+    file = document.check(PipelineFile)
+    folder = document.path.parent
+    _check_names(file, document)
+    _check_places(file, document, folder)
+    with document.at("policy"):
+        options = file.policy.options
+        if file.policy.name != AUTO:
+            create(file.policy.name, options)
+    streams = {}
+    for name, spec in file.streams.items():
+        made = spec.source.chosen
+        with document.at("streams", name, "source", made.function):
+            streams[name] = Stream(made.make(folder), spec.event_time, spec.delay, spec.idle)
+    return Pipeline(
+        name=file.name or document.path.stem,
+        state=folder / (file.state or f"{document.path.stem}.state"),
+        policy=file.policy.name,
+        options=options,
+        lanes=file.lanes,
+        master=file.master,
+        streams=streams,
+        tables={name: folder / spec.file for name, spec in file.tables.items()},
+        queries={name: _query(spec, folder) for name, spec in file.queries.items()},
+        document=document,
+    )
+
+
+def build(pipeline: Pipeline, engine: Registers) -> None:
+    """Register all that the pipeline has with an engine; a mistake is reported where it stands in the file."""
+    document = pipeline.document
+    for name, stream in pipeline.streams.items():
+        with document.at("streams", name):
+            engine.stream(name, stream.source, event_time=stream.event_time, delay=stream.delay, idle=stream.idle)
+    for name, path in pipeline.tables.items():
+        with document.at("tables", name):
+            engine.table(name, str(path))
+    for name, query in pipeline.queries.items():
+        with document.at("queries", name):
+            try:
+                engine.query(
+                    name,
+                    query.sql,
+                    window=query.window,
+                    slide=query.slide,
+                    time=query.time,
+                    sink=query.sink,
+                    group=query.group,
+                    limit=query.limit,
+                    start=query.start,
+                )
+            except InputError as error:
+                if error.place is None:
+                    raise
+                place = f"{document.place(('queries', name, 'sql'))} ({error.place})"
+                raise InputError(error.rule, error.got, error.remedy, place) from None
+
+
+def _query(spec: QuerySpec, folder: Path) -> Query:
+    made = spec.sink.make(folder) if spec.sink else sink.discard()
+    return Query(spec.sql, spec.group, made, spec.window, spec.slide, spec.time, spec.limit, spec.start)
+
+
+def _check_names(file: PipelineFile, document: Document) -> None:
+    """Spark does not tell names apart by their case."""
+    seen: dict[str, str] = {}
+    for part, names in (("streams", file.streams), ("tables", file.tables), ("queries", file.queries)):
+        for name in names:
+            if name.lower() in seen:
+                rule = "every stream, table and query has a name of its own, without regard to case"
+                got = f"'{name}' beside '{seen[name.lower()]}'"
+                _refuse(document, (part, name), rule, got, "Rename one of them.", key=True)
+            seen[name.lower()] = name
+
+
+def _check_places(file: PipelineFile, document: Document, folder: Path) -> None:
+    """Tables exist, and no two queries write to one place."""
+    for name, table in file.tables.items():
+        if not (folder / table.file).exists():
+            rule = "a table is a file or a folder that exists"
+            remedy = "Check the path; a relative one starts at the folder of this file."
+            _refuse(document, ("tables", name, "file"), rule, f"'{folder / table.file}'", remedy)
+    taken: dict[Path, str] = {}
+    for name, query in file.queries.items():
+        if query.sink and query.sink.path:
+            place = (folder / query.sink.path).resolve()
+            other = next((taken[p] for p in taken if place == p or p in place.parents or place in p.parents), None)
+            if other:
+                rule = "every query writes to a place of its own"
+                got = f"'{query.sink.path}', where query '{other}' writes"
+                _refuse(
+                    document, ("queries", name, "sink"), rule, got, f"Write to another place, such as out/{name}."
+                )
+            taken[place] = name
+
+
+def _refuse(document: Document, loc: Loc, rule: str, got: str, remedy: str, *, key: bool = False) -> NoReturn:
+    raise InputError(rule, got, remedy, document.place(loc, key=key))

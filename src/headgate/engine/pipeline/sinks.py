@@ -1,0 +1,54 @@
+"""The sinks that a pipeline file can name."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from headgate.engine import sink
+from headgate.engine.pipeline.spec import FilledSpec, OneOf
+from headgate.engine.pipeline.values import Count, FilePath
+from headgate.engine.sink.protocol import Sink
+from headgate.fields import field
+
+
+class ConsoleSpec(FilledSpec):
+    """Results printed as small tables."""
+
+    noun = "a console sink"
+    example = "{rows: 20}"
+    rows: Count = Field(20, description="How many rows of a run are shown.")
+
+
+def _nothing(value: object) -> bool:
+    if value:
+        raise field("has no settings", value, "Write sink: discard.")
+    return True
+
+
+Nothing = Annotated[bool, BeforeValidator(_nothing), WithJsonSchema({"type": ["null", "object"], "maxProperties": 0})]
+
+
+class SinkSpec(OneOf):
+    """Where a query's results go."""
+
+    noun = "a sink"
+    example = "{parquet: out/big}"
+    alone = ("console", "discard")
+    parquet: FilePath | None = Field(None, description="A folder of Parquet files, a file per run; exactly once.")
+    jsonl: FilePath | None = Field(None, description="A file of JSON lines; exactly once.")
+    console: ConsoleSpec | None = Field(None, description="Printed as small tables; at least once.")
+    discard: Nothing | None = Field(None, description="Counted and dropped.")
+
+    @property
+    def path(self) -> str | None:
+        """The file or folder that is written."""
+        return self.parquet or self.jsonl
+
+    def make(self, folder: Path) -> Sink:
+        """The sink. Relative paths start at the folder."""
+        if self.parquet:
+            return sink.parquet(folder / self.parquet)
+        if self.jsonl:
+            return sink.jsonl(folder / self.jsonl)
+        return sink.console(self.console.rows) if self.console else sink.discard()
