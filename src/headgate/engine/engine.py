@@ -37,8 +37,8 @@ from headgate.engine.status import Snapshot, snapshot
 from headgate.engine.tables import Table, Tables
 from headgate.engine.units import SingleUnit
 from headgate.engine.windows import Time, Window
-from headgate.errors import InputError
-from headgate.policy.registry import listed
+from headgate.errors import HeadgateError, InputError
+from headgate.policy.registry import create, listed
 from headgate.policy.trains import Train
 from headgate.record import Arrived, Began, Recorder
 
@@ -46,6 +46,8 @@ AUTO = "auto"
 _BEST = "bsd"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _STATUS_EVERY = 0.5
+_SHORTEST_SLICE = 0.25
+_MOST = 200_000
 _MICROS = 1_000_000
 _log = logging.getLogger(__name__)
 
@@ -178,7 +180,12 @@ class Engine:
         at = at if start == "earliest" else {s: log.head for s, log in logs.items()}
         progress = self._manifest.enter(name, definition.as_json(), made.begin(at))
         out = sink if sink is not None else MemoryTables()
-        out.open(Opening(name, made.schema, self.spark, progress.receipt))
+        try:
+            out.open(Opening(name, made.schema, self.spark, progress.receipt))
+        except HeadgateError:
+            if known is None:
+                self._manifest.remove(name)
+            raise
         most = seconds(limit, "a query's limit", above=0)
         live = LiveQuery(name, group, planned, made, out, most, progress, empty_job=self._warm(name, made))
         self._queries[name] = live
@@ -233,22 +240,53 @@ class Engine:
         queries whose work is small against the overhead of a job run in one job; so it is unless a policy is named.
         """
         if self._started:
-            raise InputError("an engine is started once", "a second start", "Make another one.")
-        name = _BEST if policy == AUTO else policy
-        bounds = train if isinstance(train, Train) else Train.of(**(train or {"slice": 0.4, "most": 200_000}))
-        entry = listed(name)
-        given = {**options, "train": bounds} if "train" in entry.options else options
+            raise InputError("an engine is started once", "a second start", "Use switch() for another policy.")
         for absent in sorted(set(self._manifest.queries()) - set(self._queries)):
             _log.warning("query %s of this state folder is not registered; its tuples are kept for it", absent)
-        written = {"train": {"most": bounds.most, "slice": bounds.slice}, **options}
-        self._recorder.append(Began(time.time(), name, written, len(self._scheduler.lanes)))
-        self._scheduler.start(name, given)
-        self._fuser = Fuser(self._scheduler) if (policy == AUTO if fuse is None else fuse) else None
-        self._started, self._began = True, time.time()
+        self._use(policy, train, options, fuse=fuse)
+        self._scheduler.start()
+        self._started = True
         for stream in self._streams.values():
             stream.start()
         self._housekeeper = threading.Thread(target=self._keep_house, name="headgate-house", daemon=True)
         self._housekeeper.start()
+
+    def switch(
+        self,
+        policy: str = AUTO,
+        *,
+        train: Train | Mapping[str, float] | None = None,
+        fuse: bool | None = None,
+        **options: Any,  # noqa: ANN401 - each policy has its own
+    ) -> None:
+        """Schedule by another policy from now on. Figures of response and slowdown begin anew."""
+        if not self._started:
+            raise InputError(
+                "a policy is switched while the engine runs", "one that has not started", "Call start()."
+            )
+        for query in self._queries.values():
+            self._apart(query)
+        self._scheduler.call(lambda: self._use(policy, train, options, fuse=fuse))
+
+    def _use(
+        self, policy: str, train: Train | Mapping[str, float] | None, options: Mapping[str, Any], *, fuse: bool | None
+    ) -> None:
+        name = _BEST if policy == AUTO else policy
+        bounds = train if isinstance(train, Train) else Train.of(**(train or self._bounds()))
+        given = {**options, "train": bounds} if "train" in listed(name).options else options
+        made = create(name, given)
+        self._began = time.time()
+        written = {"train": {"most": bounds.most, "slice": bounds.slice}, **options}
+        self._recorder.append(Began(self._began, name, written, len(self._scheduler.lanes)))
+        for query in self._queries.values():
+            query.forget()
+        self._scheduler.use(name, made)
+        self._fuser = Fuser(self._scheduler) if (policy == AUTO if fuse is None else fuse) else None
+
+    def _bounds(self) -> dict[str, float]:
+        """A slice of time in which the overhead of a job is a tenth."""
+        jobs = [query.empty_job for query in self._queries.values()]
+        return {"slice": max(_SHORTEST_SLICE, 10 * sum(jobs) / len(jobs)) if jobs else _SHORTEST_SLICE, "most": _MOST}
 
     def run(
         self, policy: str = AUTO, *, until: float | None = None, train: Train | Mapping[str, float] | None = None

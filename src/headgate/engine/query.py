@@ -117,6 +117,11 @@ class LiveQuery:
         """Run again, with all attempts and full trains."""
         self.status, self.reason, self.attempts, self.resting, self.most = "running", None, 0, 0.0, float("inf")
 
+    def forget(self) -> None:
+        """Count response times and slowdowns anew."""
+        self.responses = Responses()
+        self.served = Served(self.name, self.group, self.served.cost)
+
     def close(self) -> None:
         """Let go of the sink."""
         try:

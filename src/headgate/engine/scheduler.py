@@ -4,9 +4,9 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from headgate.engine.lanes import Lane
 from headgate.engine.log.manifest import Manifest
@@ -15,7 +15,6 @@ from headgate.engine.units import Done, LiveUnit, SingleUnit, model, run
 from headgate.model.unit import Unit
 from headgate.monitor.statistics import Measured
 from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
-from headgate.policy.registry import create
 from headgate.record import Changed, Planned, Ran, Recorder
 
 _TICK = 0.2
@@ -77,13 +76,16 @@ class Scheduler:
 
     # What the engine asks for
 
-    def start(self, policy: str, options: Mapping[str, Any]) -> None:
+    def start(self) -> None:
         """Begin to schedule."""
-        self.policy_name = policy
-        self._policy = create(policy, options)
+        self._thread.start()
+
+    def use(self, name: str, policy: Policy) -> None:
+        """Schedule by a policy. Once started, only in the scheduler's thread."""
+        self.policy_name, self._policy = name, policy
+        self.overhead = Overhead()
         models, self._models = self._models, ()
         self._prepare(models)
-        self._thread.start()
 
     def wake(self) -> None:
         """Say that something has changed: tuples came, or a lane is free."""
