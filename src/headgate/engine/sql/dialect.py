@@ -5,6 +5,7 @@ Spark would read in another way than this parser gains nothing by it.
 """
 
 import re
+from itertools import pairwise
 from typing import ClassVar
 
 from sqlglot import exp
@@ -33,7 +34,6 @@ class AsWritten(Spark):
         NO_PAREN_FUNCTIONS: ClassVar = {}
         NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
         FUNCTION_PARSERS: ClassVar = {word: SparkParser.FUNCTION_PARSERS[word] for word in _WITH_WORDS}
-        FUNC_TOKENS: ClassVar = SparkParser.FUNC_TOKENS | {TokenType.WINDOW}
         PIPE_SYNTAX_TRANSFORM_PARSERS: ClassVar = {}
 
 
@@ -49,6 +49,9 @@ def read(text: str) -> exp.Query:
             raise InputError("a query is one statement", "a second one", "Register each by itself.", _at(token))
     if tokens[0].token_type not in _BEGINNINGS:
         raise _no_query(tokens[0].text, _at(tokens[0]))
+    for token, following in pairwise(tokens):
+        if token.token_type is TokenType.WINDOW and following.token_type is TokenType.L_PAREN:
+            token.token_type = TokenType.VAR  # the function, not the clause
     try:
         (tree,) = AsWritten().parser().parse(tokens, text)
     except ParseError as error:
@@ -78,7 +81,8 @@ def write(tree: exp.Expr) -> str:
 
 def place(node: exp.Expr) -> str | None:
     """Where something stands in the text, or the nearest thing around it that has a place."""
-    marks = [each.meta for each in node.walk() if "start" in each.meta]
+    # Hints are read as a text of their own, and have places in that.
+    marks = [each.meta for each in node.walk(prune=lambda n: isinstance(n, exp.Hint)) if "start" in each.meta]
     if not marks:
         return place(node.parent) if node.parent else None
     mark = min(marks, key=lambda m: int(m["start"]))

@@ -130,7 +130,9 @@ def _near(name: str) -> bool:
 def _hint(node: exp.Anonymous) -> None:
     if node.name.lower() not in _HINTS:
         rule = "a query does not say how rows are spread over partitions"
-        raise InputError(rule, f"the hint {node.name}", "Leave it out.", place(node))
+        raise InputError(
+            rule, f"the hint {node.name}", "Leave it out.", place(node.find_ancestor(exp.Select) or node)
+        )
 
 
 def _bare(node: exp.Column, names: Collection[str]) -> None:

@@ -13,13 +13,7 @@ from headgate.engine.sql.scope import Scope, grouping
 from headgate.engine.sql.tuples import breach
 
 _BOUNDS = ("window_start", "window_end")
-_OTHER_GROUPINGS = {
-    "rollup": "ROLLUP",
-    "cube": "CUBE",
-    "grouping_sets": "GROUPING SETS",
-    "all": "GROUP BY ALL",
-    "totals": "TOTALS",
-}
+_OTHER_GROUPINGS = {exp.Rollup: "ROLLUP", exp.Cube: "CUBE", exp.GroupingSets: "GROUPING SETS"}
 
 
 def by_panes(query: exp.Query, catalog: Catalog) -> tuple[str, str]:
@@ -31,11 +25,16 @@ def by_panes(query: exp.Query, catalog: Catalog) -> tuple[str, str]:
     if not isinstance(query, exp.Select):
         raise UndividedError(f"{query.key.upper()} is not computed by panes")
     group = query.args.get("group")
-    if group and (other := next((word for key, word in _OTHER_GROUPINGS.items() if group.args.get(key)), None)):
+    other = group and ("GROUP BY ALL" if group.args.get("all") else _other(group))
+    if other:
         raise UndividedError(f"{other} is not computed by panes")
     if not group and not calls(query):
         raise UndividedError("it has no aggregate")
     return _Panes(query, catalog).halves()
+
+
+def _other(group: exp.Group) -> str | None:
+    return next((word for kind, word in _OTHER_GROUPINGS.items() if group.find(kind)), None)
 
 
 class _Panes:

@@ -63,7 +63,10 @@ def _breaches(query: exp.Expr, streams: Mapping[str, object], *, grouped: bool =
     if not reads(query, streams):
         return
     clauses = _WHOLE if grouped else {**_GROUPING, **_WHOLE}
-    yield from (Breach(word, query.args[key]) for key, word in clauses.items() if query.args.get(key))
+    for key, word in clauses.items():
+        clause = query.args.get(key)
+        if clause and not isinstance(clause, bool):
+            yield Breach(word, clause[0] if isinstance(clause, list) else clause)
     match query:
         case exp.SetOperation():
             yield Breach(query.key.upper(), query)
