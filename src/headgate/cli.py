@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from headgate import __version__
 from headgate.bench.command import register as register_bench
+from headgate.engine.command import register as register_engine
 from headgate.errors import HeadgateError, InputError
 from headgate.experiments.command import register as register_reproduce
 
@@ -41,7 +42,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Quality of service for continuous queries: compare scheduling policies before you deploy one.",
+    help="Quality of service for continuous queries on Spark: run them, and compare policies before you deploy one.",
     epilog="Begin with: headgate sim --demo",
 )
 
@@ -211,6 +212,7 @@ def policies(
     )
 
 
+register_engine(app)
 register_reproduce(app)
 register_bench(app)
 

@@ -1,0 +1,305 @@
+"""`headgate run` and `headgate top`: a pipeline on the command line, and a look at one that runs."""
+
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from dataclasses import asdict, replace
+from logging.handlers import MemoryHandler
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.logging import RichHandler
+from rich.text import Text
+
+from headgate.errors import HeadgateError, InputError
+
+if TYPE_CHECKING:
+    from headgate.engine.engine import Engine
+    from headgate.engine.pipeline import Pipeline
+    from headgate.engine.view import Row
+
+_EVERY = 0.5
+_LINE_EVERY = 5.0
+_STALE = 5.0
+_WIDE = 160
+_MOST_HELD = 1000
+_SPARK_LOG = "spark.log"
+
+_Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.command(epilog="Example: headgate run examples/pipelines/market.yaml --for 30s")(run)
+    app.command(epilog="Example: headgate top examples/pipelines/market.state")(top)
+
+
+def run(
+    pipeline: Annotated[Path | None, typer.Argument(help="The pipeline, a YAML file.")] = None,
+    lasting: Annotated[
+        str | None, typer.Option("--for", metavar="TIME", help="Stop after so long, such as 30s or 5min.")
+    ] = None,
+    policy: Annotated[str | None, typer.Option(metavar="NAME", help="This policy, not that of the file.")] = None,
+    state: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="This state folder, not that of the file.")
+    ] = None,
+    master: Annotated[str | None, typer.Option(metavar="URL", help="This Spark, such as local[4].")] = None,
+    as_json: _Json = False,
+    no_view: Annotated[bool, typer.Option("--no-view", help="Lines of text, even in a terminal.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Nothing but the figures at the end.")] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of pipeline files, for editors.")
+    ] = False,
+) -> None:
+    """Run a pipeline of continuous queries on Spark, until its streams end, the time is over, or Ctrl-C."""
+    if schema:
+        from headgate.engine.pipeline import schema as described
+
+        typer.echo(json.dumps(described(), indent=2, ensure_ascii=False))
+        return
+    if pipeline is None:
+        raise InputError("run takes a pipeline file", "none", "Try headgate run examples/pipelines/market.yaml.")
+    from headgate.engine.pipeline import load
+    from headgate.engine.spans import seconds
+
+    limit = float("inf") if lasting is None else seconds(lasting, "--for", above=0)
+    loaded = _with(load(pipeline), policy, state, master)
+    # A file of its own: while Spark starts, standard error is Spark's.
+    with os.fdopen(os.dup(2), "w") as stderr, redirect_stdout(sys.stderr) if as_json else nullcontext():
+        last = _run(loaded, limit, Console(file=stderr, highlight=False, quiet=quiet), in_lines=as_json or no_view)
+    from headgate.engine.closing import closing, document, failed
+
+    if as_json:
+        typer.echo(json.dumps(document(last), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        console = _stdout()
+        for part in closing(last):
+            console.print(part, soft_wrap=isinstance(part, Text))
+    if failed(last):
+        raise typer.Exit(1)
+
+
+def top(
+    folder: Annotated[Path, typer.Argument(metavar="STATE_DIR", help="The state folder of the engine.")],
+    once: Annotated[bool, typer.Option("--once", help="Print what there is now, and exit.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """Watch an engine that runs, by what it writes into its state folder."""
+    from headgate.engine.closing import document
+    from headgate.engine.view import view
+
+    found = _status(folder)
+    if as_json:
+        shown = {"running": found["running"], "time": found["time"], **document(found)}
+        typer.echo(json.dumps(shown, indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    console = _stdout()
+    if once or not console.is_terminal:
+        console.print(view(found, console.width, sys.maxsize, _news(found)))
+        return
+    try:
+        with Live(console=console, screen=True, auto_refresh=False) as live:
+            while True:
+                live.update(view(found, *console.size, _news(found)), refresh=True)
+                time.sleep(_EVERY)
+                found = _status(folder)
+    except KeyboardInterrupt:
+        return
+
+
+def _with(loaded: "Pipeline", policy: str | None, state: Path | None, master: str | None) -> "Pipeline":
+    """The pipeline with what the command line says instead."""
+    from headgate.engine.pipeline.policies import AUTO
+    from headgate.policy.registry import listed
+
+    if policy is not None:
+        if policy != AUTO:
+            listed(policy)
+        # Options are those of a policy, but every policy takes trains.
+        train = {name: value for name, value in loaded.options.items() if name == "train"}
+        loaded = replace(loaded, policy=policy, options=train)
+    return replace(loaded, state=state or loaded.state, master=master or loaded.master)
+
+
+def _run(pipeline: "Pipeline", limit: float, err: Console, *, in_lines: bool) -> "Row":
+    """Run a pipeline to its end, and say how it went."""
+    from headgate.engine.sink.console_tables import ConsoleTables
+
+    out = Console(highlight=False)
+    prints = any(isinstance(query.sink, ConsoleTables) for query in pipeline.queries.values())
+    in_view = out.is_terminal and not (in_lines or prints or err.quiet)
+    with _logged(err, held=in_view):
+        engine = _planned(pipeline, err)
+        with _Interrupts(engine) as interrupts:
+            try:
+                engine.start(pipeline.policy, **pipeline.options)
+                until = time.monotonic() + limit
+                with _in_view(out) if in_view else _in_lines(err) as show:
+                    while not interrupts.count and (left := until - time.monotonic()) > 0:
+                        if engine.wait(min(_EVERY, left)):
+                            break
+                        show(asdict(engine.status()))
+                if interrupts.count:
+                    err.print("stopping: finishing what is under way; Ctrl-C again cancels it")
+            finally:
+                last = engine.stop()
+    return asdict(last)
+
+
+def _planned(pipeline: "Pipeline", err: Console) -> "Engine":
+    """An engine with all that the pipeline has."""
+    from headgate.engine.engine import Engine
+    from headgate.engine.pipeline import build
+    from headgate.engine.quiet import spoken_to
+
+    with err.status("starting Spark") as status:
+        log = _spark_log(pipeline.state)
+        try:
+            with spoken_to(log):
+                engine = Engine(state=pipeline.state, lanes=pipeline.lanes, master=pipeline.master)
+        except HeadgateError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever Spark says, the user has to look at its log
+            said = (str(error).splitlines() or [type(error).__name__])[0]
+            raise InputError(f"Spark starts on {pipeline.master}", said, f"Look into {log}.") from None
+        engine.spark.sparkContext.setLogLevel("ERROR")
+        total = len(pipeline.queries)
+        try:
+            build(pipeline, _Counting(engine, lambda n: status.update(f"planning {n} of {total} queries")))
+        except BaseException:
+            engine.stop()
+            raise
+    return engine
+
+
+def _spark_log(state: Path) -> Path:
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+        (state / _SPARK_LOG).touch()
+    except OSError as error:
+        raise InputError(
+            "a state folder that can be written", f"{state} ({error.strerror})", "Name another folder."
+        ) from None
+    return state / _SPARK_LOG
+
+
+class _Counting:
+    """An engine as a pipeline sees it, telling which query is being planned."""
+
+    def __init__(self, engine: "Engine", tell: Callable[[int], None]) -> None:
+        self.stream, self.table = engine.stream, engine.table
+        self._engine, self._tell, self._n = engine, tell, 0
+
+    def query(self, name: str, sql: str, /, **settings: Any) -> None:  # noqa: ANN401 - as the engine has them
+        """Register a query."""
+        self._n += 1
+        self._tell(self._n)
+        self._engine.query(name, sql, **settings)
+
+
+class _Interrupts:
+    """Ctrl-C and requests to terminate: the first stops, the second cancels what is under way, the third gives up."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self.count = 0
+        self._context = engine.spark.sparkContext
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            self._before[each] = signal.signal(each, self._take)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each, handler in self._before.items():
+            signal.signal(each, handler)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - as signals are
+        self.count += 1
+        if self.count == 2:
+            # The signal may have come while this thread talks to Spark, which takes one call at a time from it.
+            threading.Thread(target=self._context.cancelAllJobs, daemon=True).start()
+        if self.count > 2:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def _logged(err: Console, *, held: bool) -> Iterator[None]:
+    """Show what is logged at once, or once the view that it would spoil is over."""
+    shown = RichHandler(console=err, show_time=False, show_path=False, rich_tracebacks=False)
+    handler = MemoryHandler(_MOST_HELD, logging.CRITICAL + 1 if held else logging.NOTSET, shown)
+    logger = logging.getLogger("headgate")
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = True
+        handler.close()
+
+
+@contextmanager
+def _in_view(out: Console) -> Iterator[Callable[["Row"], None]]:
+    from headgate.engine.view import view
+
+    with Live(console=out, screen=True, auto_refresh=False) as live:
+        yield lambda snapshot: live.update(view(snapshot, *out.size), refresh=True)
+
+
+@contextmanager
+def _in_lines(err: Console) -> Iterator[Callable[["Row"], None]]:
+    from headgate.engine.view import line
+
+    due = 0.0
+
+    def show(snapshot: "Row") -> None:
+        nonlocal due
+        if snapshot["elapsed"] >= due:
+            err.print(line(snapshot), soft_wrap=True)
+            due = snapshot["elapsed"] + _LINE_EVERY
+
+    yield show
+
+
+def _status(folder: Path) -> dict[str, Any]:
+    from headgate.engine.status import NAME
+
+    file = folder / NAME
+    remedy = "Name the state folder of an engine that has been started."
+    try:
+        found = json.loads(file.read_text())
+    except OSError as error:
+        raise InputError(f"a state folder has a {NAME}", f"{folder} ({error.strerror})", remedy) from None
+    except ValueError:
+        raise InputError(f"{NAME} is written by an engine", "no JSON", remedy, str(file)) from None
+    if not isinstance(found, dict) or not {"running", "time", "accounting"} <= found.keys():
+        raise InputError(f"{NAME} is written by an engine", "other JSON", remedy, str(file))
+    return found
+
+
+def _news(found: "Row") -> str:
+    """What is to be said about the age of a status."""
+    from headgate.engine.readable import span
+
+    age = time.time() - found["time"]
+    if not found["running"]:
+        return f"the engine stopped {span(round(age))} ago"
+    return f"no news for {span(round(age))}; the engine may have died" if age > _STALE else ""
+
+
+def _stdout() -> Console:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDE
+    return console

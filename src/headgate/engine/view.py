@@ -1,0 +1,210 @@
+"""An engine at a moment, as a terminal shows it: a snapshot laid out in so many columns and lines, never more."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Group
+from rich.text import Text
+
+from headgate.engine.readable import count, share, size, span
+
+Row = Mapping[str, Any]
+
+_GAP = 1
+_WIDE_GAP = 2
+_ROOMY = 20
+_STYLES = {"failed": "bold red", "trying": "yellow", "paused": "yellow", "ended": "dim"}
+_ON_TOP = ("failed", "trying")
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of a table.
+
+    Numbers have a fixed width, so that nothing moves from one refresh to the next; words take more where they need it
+    and there is room. Where there is not enough, the column with the largest `spare` goes first.
+    """
+
+    heading: str
+    cell: Callable[[Row], str]
+    width: int
+    spare: int = 0
+    words: bool = False
+
+
+def view(snapshot: Row, width: int, height: int, note: str = "") -> Group:
+    """The snapshot of an engine, and a note above it. The streams have a third of the lines at most."""
+    top = [*([_line(note, width, "black on yellow")] if note else []), *_head(snapshot, width)]
+    bottom = _lanes(snapshot["lanes"], width)
+    blank = [Text()] if height >= _ROOMY else []
+    space = height - len(top) - len(bottom) - 3 * len(blank)
+    streams = _table(_streams(snapshot["time"]), snapshot["streams"], width)
+    above = _cut(streams, max(3, space // 3), "streams")
+    above += [_line(_problem(table), width, "yellow") for table in snapshot["tables"] if table["problem"]]
+    queries = _table(_QUERIES, sorted(snapshot["queries"], key=_urgency), width)
+    below = _cut(queries, space - len(above), "queries")
+    return Group(*[*top, *blank, *above, *blank, *below, *blank, *bottom][:height])
+
+
+def line(snapshot: Row) -> str:
+    """The snapshot in one line."""
+    queries, accounting = snapshot["queries"], snapshot["accounting"]
+    said = [
+        f"{count(accounting['tuples'])} tuples in at {count(sum(s['rate'] for s in snapshot['streams']))}/s",
+        f"{count(accounting['results'])} results out",
+        f"{count(sum(q['pending'] for q in queries))} pending",
+        f"oldest wait {span(max((q['oldest_wait'] for q in queries), default=0.0))}",
+        f"lanes {share(accounting['utilisation'])} busy",
+    ]
+    failed = sum(state(each) == "failed" for each in (*snapshot["streams"], *queries))
+    return f"{span(snapshot['elapsed'])}: {', '.join(said + [f'{failed} failed'] * bool(failed))}"
+
+
+def state(row: Row) -> str:
+    """The status of a stream or query; one that runs although its last run failed is trying again."""
+    return "trying" if row["status"] == "running" and row["reason"] else str(row["status"])
+
+
+def plain(text: str) -> str:
+    """Text that stays on its line and cannot steer the terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _head(snapshot: Row, width: int) -> list[Text]:
+    accounting = snapshot["accounting"]
+    parts = [
+        f"headgate: {snapshot['policy']}",
+        span(snapshot["elapsed"]),
+        f"lanes {share(accounting['utilisation'])} busy",
+        f"{count(accounting['tuples'])} tuples in",
+        f"{count(accounting['results'])} results out",
+        f"{count(accounting['runs'])} runs",
+        f"overhead {span(accounting['overhead_per_run'])} per run",
+    ]
+    return [_line(each, width, "bold") for each in _packed(parts, width)[:2]]
+
+
+def _lanes(lanes: Sequence[Row], width: int) -> list[Text]:
+    parts = [f"{lane['name']}: {lane['running'] or 'idle'}" for lane in lanes]
+    return [_line(each, width, "cyan") for each in _packed(parts, width)[:2]]
+
+
+def _packed(parts: Iterable[str], width: int) -> list[str]:
+    """The parts side by side, in as few lines as the width allows."""
+    lines: list[str] = []
+    for part in map(plain, parts):
+        if lines and cell_len(lines[-1]) + 3 + cell_len(part) <= width:
+            lines[-1] += f" · {part}"
+        else:
+            lines.append(part)
+    return lines
+
+
+def _problem(table: Row) -> str:
+    return f"table {table['name']}: {table['problem']}"
+
+
+def _urgency(query: Row) -> tuple[int, float, float, str]:
+    """What has failed first, then by who waits longest."""
+    rank = _ON_TOP.index(state(query)) if state(query) in _ON_TOP else len(_ON_TOP)
+    return rank, -query["oldest_wait"], -query["pending"], query["name"]
+
+
+def _table(columns: Sequence[_Column], rows: Sequence[Row], width: int) -> list[list[Text]]:
+    """The lines of the heading, then those of each row: its cells, and why it fails if it does."""
+    cells = {column: [plain(column.cell(row)) for row in rows] for column in columns}
+    widths, gap = _widths(cells, width)
+    blocks = [[_line(_joined(widths, [c.heading for c in widths], gap), width, "dim")]]
+    for i, row in enumerate(rows):
+        style = _STYLES.get(state(row), "")
+        blocks.append([_line(_joined(widths, [cells[c][i] for c in widths], gap), width, style)])
+        if row["reason"]:
+            blocks[-1].append(_line(f"  {row['reason']}", width, style))
+    return blocks
+
+
+def _widths(cells: Mapping[_Column, Sequence[str]], width: int) -> tuple[dict[_Column, int], int]:
+    """The columns that fit with their widths, and the gap between them."""
+    columns, gap = list(cells), _GAP
+
+    def total(widths: Mapping[_Column, int], gap: int) -> int:
+        return sum(widths[c] for c in columns) + gap * (len(columns) - 1)
+
+    least = {c: c.width for c in columns}
+    while total(least, gap) > width and any(c.spare for c in columns):
+        least.pop(columns.pop(max(range(len(columns)), key=lambda i: columns[i].spare)))
+    widths = {c: max([c.width, *map(cell_len, cells[c])]) if c.words else c.width for c in columns}
+    if total(widths, _WIDE_GAP) <= width:
+        return widths, _WIDE_GAP
+    while total(widths, gap) > width and widths != least:
+        widths[max(columns, key=lambda c: widths[c] - c.width)] -= 1
+    return widths, gap
+
+
+def _joined(widths: Mapping[_Column, int], cells: Sequence[str], gap: int) -> str:
+    fitted = []
+    for (column, width), cell in zip(widths.items(), cells, strict=True):
+        text = cell if cell_len(cell) <= width else _shortened(cell, width)
+        blank = " " * (width - cell_len(text))
+        fitted.append(text + blank if column.words else blank + text)
+    return (" " * gap).join(fitted)
+
+
+def _shortened(cell: str, width: int) -> str:
+    """Both ends of a word: many names differ at the end alone."""
+    tail = (width - 1) // 2
+    return set_cell_size(cell, width - 1 - tail) + "…" + set_cell_size(cell[::-1], tail)[::-1]
+
+
+def _cut(blocks: Sequence[Sequence[Text]], space: int, noun: str) -> list[Text]:
+    """The blocks that fit, whole, and how many do not."""
+    if sum(map(len, blocks)) <= space:
+        return [line for block in blocks for line in block]
+    shown: list[Text] = []
+    for i, block in enumerate(blocks):
+        if len(shown) + len(block) > space - 1:
+            return [*shown, Text(f"and {len(blocks) - max(i, 1)} more {noun}", "dim")]
+        shown += block
+    return shown
+
+
+def _line(text: str, width: int, style: str) -> Text:
+    made = Text(plain(text), style, no_wrap=True, overflow="ellipsis")
+    made.truncate(width, overflow="ellipsis")
+    return made
+
+
+def _streams(now: float) -> list[_Column]:
+    def lag(row: Row) -> str:
+        return span(None if row["watermark"] is None else now - row["watermark"])
+
+    return [
+        _Column("stream", lambda row: row["name"], 12, words=True),
+        _Column("status", state, 7, words=True),
+        _Column("tuples/s", lambda row: count(row["rate"]), 8),
+        _Column("tuples", lambda row: count(row["tuples"]), 7),
+        _Column("lag", lag, 8, spare=1),
+        _Column("late", lambda row: count(row["late"]), 6),
+        _Column("rejected", lambda row: count(sum(row["rejected"].values())), 8),
+        _Column("trains", lambda row: count(row["trains"]), 6, spare=3),
+        _Column("size", lambda row: size(row["bytes"]), 7, spare=2),
+    ]
+
+
+_QUERIES = (
+    _Column("query", lambda row: row["name"], 14, words=True),
+    _Column("group", lambda row: row["group"], 8, spare=2, words=True),
+    _Column("status", state, 7, spare=1, words=True),
+    _Column("pending", lambda row: count(row["pending"]), 7),
+    _Column("waits", lambda row: span(row["oldest_wait"]), 7),
+    _Column("results", lambda row: count(row["results"]), 7),
+    _Column("p50", lambda row: span(row["response_p50"]), 7, spare=3),
+    _Column("p99", lambda row: span(row["response_p99"]), 7),
+    _Column("slowdown", lambda row: count(row["slowdown_mean"]), 8),
+    _Column("a", lambda row: span(row["a"]), 7, spare=4),
+    _Column("b·1000", lambda row: span(1000 * row["b"]), 7, spare=5),
+    _Column("runs", lambda row: count(row["runs"]), 6, spare=6),
+    _Column("unit", lambda row: "–" if row["unit"] == row["name"] else row["unit"], 8, spare=7, words=True),
+)
