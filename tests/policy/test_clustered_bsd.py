@@ -140,3 +140,9 @@ def test_a_ratio_gives_as_many_clusters_as_keep_it():
 def test_a_ratio_that_divides_nothing_or_goes_with_uniform_clusters_is_refused(options):
     with pytest.raises(InputError, match="a ratio is above 1 and goes with logarithmic clusters"):
         ClusteredBsd(**options)
+
+
+def test_with_trains_every_query_of_the_best_cluster_that_waits_runs_its_own_train():
+    policy = prepared("bsd-clustered", UNITS, clusters=2, train={"most": 5})
+    decision = policy.choose(view(2.0, [0.0] * 9, [1.0], [], [1.0], [1.0] * 2))
+    assert decision.runs == (Run(0, 5), Run(4, 2))

@@ -55,7 +55,7 @@ def test_a_name_near_to_none_gets_the_list_alone():
     [
         ("hnr", {"clusters": 3}, "'clusters'", "It takes train."),
         ("rr", {"quantums": 3}, "'quantums'", "It takes runs, quantum, over, train."),
-        ("bsd-clustered", {"m": 3}, "'m'", "It takes clusters, kind, search, processing, ratio."),
+        ("bsd-clustered", {"m": 3}, "'m'", "It takes clusters, kind, search, processing, ratio, train."),
     ],
 )
 def test_an_unknown_option_is_refused_with_the_known_ones(policy, options, got, remedy):

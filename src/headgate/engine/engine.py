@@ -352,6 +352,11 @@ class Engine:
             raise InputError(f"query '{name}' keeps its results in memory", f"a {type(sink).__name__}", remedy)
         return sink.table()
 
+    @property
+    def queries(self) -> Mapping[str, LiveQuery]:
+        """The registered queries."""
+        return dict(self._queries)
+
     def status(self) -> Snapshot:
         """How everything fares, now."""
         return snapshot(self._streams, self._queries, self._scheduler, self._tables, self._began)

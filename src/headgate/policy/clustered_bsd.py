@@ -2,7 +2,8 @@
 
 A cluster's priority is its pseudo priority P times the wait W of the oldest tuple that any of its queries has not
 processed. With `processing="cluster"` a decision runs all its queries on that tuple, one after the other; with
-"query" just one, so that there is a scheduling point after each.
+"query" just one, so that there is a scheduling point after each. With trains, the queries of a cluster stand at
+different tuples, and each that has any runs its own train.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from headgate.policy.bsd import BSD
 from headgate.policy.clusters import KINDS, count_for_ratio
 from headgate.policy.protocol import Decision, Outcome, Run, View, Why, Work
 from headgate.policy.pruning import SEARCHES, Candidate
+from headgate.policy.trains import ONE, Train
 
 Processing = Literal["cluster", "query"]
 FORMULA = "P·W of the cluster"
@@ -32,6 +34,7 @@ class ClusteredBsd:
     search: str = "fagin"
     processing: Processing = "cluster"
     ratio: float | None = None
+    train: Train = ONE
     _units: Sequence[Unit] = field(default=(), init=False)
     members: list[list[int]] = field(default_factory=list, init=False)
     pseudo: Sequence[float] = field(default=(), init=False)
@@ -70,11 +73,13 @@ class ClusteredBsd:
             return None
         candidates = [Candidate(k, self.pseudo[k], view.now - arrival) for k, (arrival, _) in oldest.items()]
         best, seen, reads = SEARCHES[self.search](candidates)
-        _, position = oldest[best.cluster]
-        due = [
-            i for i in self.members[best.cluster] if view.queues[i].pending and view.queues[i].position == position
-        ]
-        runs = tuple(Run(self._units[i].id, 1) for i in (due if self.processing == "cluster" else due[:1]))
+        due = [i for i in self.members[best.cluster] if view.queues[i].pending]
+        first = [i for i in due if view.queues[i].position == oldest[best.cluster][1]]
+        if self.processing == "query":
+            due = first[:1]
+        elif self.train.most == 1:
+            due = first
+        runs = tuple(Run(self._units[i].id, self.train.length(self._units[i], view.queues[i].pending)) for i in due)
         terms = {"cluster": float(best.cluster), "P": best.P, "W": best.W, "priority": best.priority}
         return Decision(runs, Why(FORMULA, terms), Work(seen, seen - 1, reads))
 

@@ -46,7 +46,7 @@ class Compiled(Protocol):
 
 def compiled(network: Network, units: Sequence[Unit], policy: Policy, level: Level, price: float) -> Compiled | None:
     """The compiled kernel for a network and a policy, or None where only the event kernel will do."""
-    if isinstance(policy, PriorityPolicy | RoundRobin) and policy.train.most > 1:
+    if isinstance(policy, PriorityPolicy | RoundRobin | ClusteredBsd) and policy.train.most > 1:
         return None
     if is_chains(network):
         return _over_chains(network, units, policy, level, price)

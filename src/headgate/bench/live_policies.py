@@ -1,0 +1,313 @@
+"""Do the policies matter on Spark? Every query-level policy over the same queries and arrivals, live and predicted.
+
+Forty queries whose work per tuple is spread 16 to 1 by real work in their SQL read one stream at 0.9 of what one lane
+can do. Each policy serves the same arrivals, one after the other on the same engine, and the simulator says what it
+expects of it for the `a` and `b` that the engine has measured. A second set of queries is light: there the job
+around them is all that counts, and one fused unit is the answer.
+"""
+
+import math
+import queue
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import SparkSession
+
+from headgate.bench.report import Check, Report, at_least
+from headgate.engine.engine import AUTO, Engine
+from headgate.engine.session import session
+from headgate.engine.sink import discard
+from headgate.engine.source.protocol import Intake
+from headgate.engine.status import QueryStatus
+from headgate.monitor.figures import Figures, Served, figures
+from headgate.policy.registry import POLICIES
+from headgate.sim.replay import UnitSpec, Workload, replay
+
+QUERIES = 40
+COSTS = (1, 2, 4, 8, 16)
+SHARES = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95, 1.0)
+"""Selectivities: every query of a cost class has another one."""
+LOAD = 0.9
+SEEDS = (1, 2, 3)
+SECONDS = 40.0
+CHEAPEST = 400
+"""Steps of work per tuple in the cheapest queries."""
+LIGHT_RATE = 2000.0
+LIGHT_SECONDS = 15.0
+RANKED = ("fcfs", "rr", "hnr", "bsd")
+
+Floats = NDArray[np.float64]
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Heavy:
+    """A query with work in it: `steps` additions per tuple, and a `share` of the tuples as results."""
+
+    name: str
+    steps: int
+    share: float
+
+    @property
+    def sql(self) -> str:
+        """The filter depends on the work, so no tuple escapes it."""
+        work = f"aggregate(sequence(1, {self.steps}), x, (t, i) -> (t * 31 + i) % 1000003)"
+        inner = f"SELECT id, {work} AS w FROM load"  # noqa: S608 - numbers of ours
+        return f"SELECT id, w FROM ({inner}) WHERE pmod(hash(id, w), 1000) < {self.share * 1000:g}"
+
+
+def heavy() -> list[Heavy]:
+    """The queries of the first table."""
+    return [
+        Heavy(f"q{i:02d}", CHEAPEST * COSTS[i % len(COSTS)], SHARES[i // len(COSTS) % len(SHARES)])
+        for i in range(QUERIES)
+    ]
+
+
+def light() -> dict[str, str]:
+    """The queries of the second: plain filters."""
+    text = "SELECT id, x * {0} AS y FROM load WHERE x % 100 = {0}"
+    return {f"f{i:02d}": text.format(i) for i in range(QUERIES)}
+
+
+def arrivals(rate: float, seconds: float, seed: int) -> Floats:
+    """Bursts: Poisson arrivals that come three times as fast for a while as they do otherwise."""
+    rng = np.random.default_rng(seed)
+    found: list[Floats] = []
+    now = 0.0
+    while now < seconds:
+        for factor, length in ((1.5, rng.exponential(2.0)), (0.5, rng.exponential(2.0))):
+            n = rng.poisson(rate * factor * length)
+            found.append(np.sort(rng.uniform(now, now + length, n)))
+            now += length
+    times = np.concatenate(found)
+    times = times[times < seconds]
+    # The same number of tuples for every seed, so that the load is what it is said to be.
+    n = round(rate * seconds)
+    return np.sort(rng.choice(times, n, replace=len(times) < n))
+
+
+class Bursts:
+    """A source that plays given arrivals when it is told to."""
+
+    def __init__(self) -> None:
+        self._phases: queue.SimpleQueue[tuple[float, Floats]] = queue.SimpleQueue()
+        self.sent = 0
+        self._at = 0
+
+    def schema(self, spark: SparkSession) -> pa.Schema:  # noqa: ARG002 - the columns are known
+        """A number, and something to work on."""
+        return pa.schema([("id", pa.int64()), ("x", pa.int64())])
+
+    def play(self, times: Floats) -> None:
+        """Bring tuples at these times from now on."""
+        self.sent += len(times)
+        self._phases.put((time.time(), times))
+
+    def run(self, intake: Intake) -> None:
+        """Append what is due, every 20 ms."""
+        while not intake.wait(0.0):
+            try:
+                start, times = self._phases.get(timeout=0.2)
+            except queue.Empty:
+                continue
+            sent = 0
+            while sent < len(times):
+                due = int(np.searchsorted(times, intake.now() - start, side="right"))
+                if due > sent:
+                    self._append(intake, start + times[sent:due])
+                    sent = due
+                elif intake.wait(0.02):
+                    return
+
+    def _append(self, intake: Intake, stamps: Floats) -> None:
+        ids = np.arange(self._at, self._at + len(stamps))
+        self._at += len(stamps)
+        rows = pa.table({"id": ids, "x": ids * 7919 % 100_003})
+        intake.append(rows, {"at": self._at}, arrived=stamps)
+
+
+def run(progress: Progress) -> Report:
+    """Both tables, and whether live and predicted rankings agree."""
+    spark = session()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            with _Bed(spark, Path(folder) / "heavy", {q.name: q.sql for q in heavy()}, progress) as bed:
+                first = _compare(bed, progress)
+            with _Bed(spark, Path(folder) / "light", light(), progress) as bed:
+                second = _light(bed, progress)
+    finally:
+        spark.stop()
+    return Report("live-policies", (*first, *second), tuple(_checks(first, second)))
+
+
+class _Bed:
+    """An engine with queries over one stream that a benchmark feeds."""
+
+    def __init__(self, spark: SparkSession, state: Path, queries: dict[str, str], progress: Progress) -> None:
+        self.source = Bursts()
+        self.engine = Engine(spark, state)
+        self.engine.stream("load", self.source)
+        for i, (name, sql) in enumerate(queries.items()):
+            progress(f"planning query {i + 1} of {len(queries)}")
+            self.engine.query(name, sql, sink=discard(), limit="300s")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.engine.stop()
+
+    def calibrate(self, n: int, rounds: int) -> None:
+        """Run every query over trains of several lengths, so that a and b are known."""
+        self.engine.start("rr", train={"most": n}, fuse=False)
+        for i in range(rounds):
+            self.source.play(np.zeros(n >> (i % 3)))
+            self.drain()
+
+    def serve(
+        self, policy: str, times: Floats, train: dict[str, float] | None, *, fuse: bool | None
+    ) -> Sequence[QueryStatus]:
+        """Serve arrivals under a policy until all is done; how the queries fared."""
+        self.engine.switch(policy, train=train, fuse=fuse)
+        self.source.play(times)
+        self.drain()
+        return self.engine.status().queries
+
+    def drain(self) -> None:
+        """Wait until every query has read all that was sent."""
+        while any(self.source.sent > q.tuples for q in self.engine.status().queries):
+            time.sleep(0.1)
+
+    @property
+    def served(self) -> list[Served]:
+        """What the queries did since the last switch."""
+        return [query.served for query in self.engine.queries.values()]
+
+
+def _compare(bed: _Bed, progress: Progress) -> list[dict[str, Any]]:
+    progress("calibrating a and b")
+    bed.calibrate(n=48, rounds=6)
+    costs = {q.name: (q.a, q.b) for q in bed.engine.status().queries}
+    shares = {q.name: q.share for q in heavy()}
+    a, total = mean(a for a, _ in costs.values()), sum(b for _, b in costs.values())
+    rate = LOAD / total
+    train = {"slice": 20 * a, "most": math.inf}
+    rows = []
+    for policy in (*POLICIES, AUTO):
+        live: list[Figures] = []
+        predicted: list[Figures] = []
+        units = 0
+        for seed in SEEDS:
+            progress(f"{policy}, seed {seed} of {SEEDS[-1]}")
+            times = arrivals(rate, SECONDS, seed)
+            bed.serve(policy, times, train, fuse=None)
+            live.append(figures(_at(bed.served, costs), SECONDS))
+            units = len({q.unit for q in bed.engine.status().queries})
+            specs = tuple(UnitSpec(name, ("load",), *costs[name], S=shares[name]) for name in costs)
+            simulated = replay(Workload(specs, {"load": times}), "bsd" if policy == AUTO else policy, _train(train))
+            predicted.append(simulated.summary.overall)
+        rows.append(_row("heavy", policy, live, predicted, units, a, median(b for _, b in costs.values())))
+    return rows
+
+
+def _light(bed: _Bed, progress: Progress) -> list[dict[str, Any]]:
+    progress("calibrating the light queries")
+    bed.calibrate(n=4000, rounds=6)
+    found = bed.engine.status().queries
+    costs = {q.name: (q.a, q.b) for q in found}
+    rows = []
+    for policy in (*RANKED, AUTO):
+        live: list[Figures] = []
+        units = 0
+        for seed in SEEDS:
+            progress(f"light queries, {policy}, seed {seed} of {SEEDS[-1]}")
+            bed.serve(policy, arrivals(LIGHT_RATE, LIGHT_SECONDS, seed), None, fuse=None)
+            live.append(figures(_at(bed.served, costs), LIGHT_SECONDS))
+            units = len({q.unit for q in bed.engine.status().queries})
+        a, b = (mean(each) for each in zip(*costs.values(), strict=True))
+        rows.append(_row("light", policy, live, [], units, a, b))
+    return rows
+
+
+def _at(served: Sequence[Served], costs: dict[str, tuple[float, float]]) -> list[Served]:
+    """The same, with slowdowns relative to the calibrated times: one yardstick for all policies."""
+    for one in served:
+        one.cost = type(one.cost)(*costs[one.unit])
+    return list(served)
+
+
+def _train(train: dict[str, float]) -> dict[str, Any]:
+    return {"train": train}
+
+
+def _row(
+    table: str, policy: str, live: list[Figures], predicted: list[Figures], units: int, a: float, b: float
+) -> dict[str, Any]:
+    def over(found: list[Figures], name: str) -> float | None:
+        return mean(getattr(f, name) for f in found) if found else None
+
+    work = mean((f.utilisation - f.overhead) / f.overhead for f in live)
+    return {
+        "table": table,
+        "policy": policy,
+        "seeds": len(live),
+        "units": units,
+        "avg_slowdown": over(live, "avg_slowdown"),
+        "max_slowdown": over(live, "max_slowdown"),
+        "rms_slowdown": over(live, "rms_slowdown"),
+        "avg_response": over(live, "avg_response"),
+        "predicted_avg": over(predicted, "avg_slowdown"),
+        "predicted_max": over(predicted, "max_slowdown"),
+        "predicted_rms": over(predicted, "rms_slowdown"),
+        "rms_by_seed": [f.rms_slowdown for f in live],
+        "jobs": over(live, "runs"),
+        "train": over(live, "avg_train"),
+        "work_to_a": work,
+        "utilisation": over(live, "utilisation"),
+        "a": a,
+        "b": b,
+    }
+
+
+def _checks(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> list[Check]:
+    by = {row["policy"]: row for row in first}
+    ranked = sorted(RANKED, key=lambda p: by[p]["rms_slowdown"])
+    expected = sorted(RANKED, key=lambda p: by[p]["predicted_rms"])
+    pairs = [(p, q) for i, p in enumerate(expected) for q in expected[i + 1 :]]
+    agree = sum(ranked.index(p) < ranked.index(q) for p, q in pairs)
+    others = min(row["rms_slowdown"] for row in first if row["policy"] not in ("bsd", AUTO))
+    lighter = {row["policy"]: row for row in second}
+    apart = min(lighter[p]["avg_response"] for p in RANKED)
+    return [
+        at_least(
+            f"pairs of {', '.join(RANKED)} in the predicted order of rms slowdown (live: {' < '.join(ranked)}; "
+            f"predicted: {' < '.join(expected)})",
+            agree,
+            len(pairs),
+        ),
+        at_least("lowest rms slowdown of another policy / that of bsd", others / by["bsd"]["rms_slowdown"], 1.0, "×"),
+        at_least("work of a train / overhead a, under bsd", by["bsd"]["work_to_a"], 5.0, "×"),
+        at_least(
+            "light queries: best response of separate units / that of the default",
+            apart / lighter[AUTO]["avg_response"],
+            1.0,
+            "×",
+        ),
+        Check(
+            "light queries: units of the default",
+            lighter[AUTO]["units"],
+            f"< {QUERIES}",
+            lighter[AUTO]["units"] < QUERIES,
+        ),
+        Check("heavy queries: units of the default", by[AUTO]["units"], f"= {QUERIES}", by[AUTO]["units"] == QUERIES),
+    ]
