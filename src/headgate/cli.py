@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from headgate import __version__
 from headgate.bench.command import register as register_bench
+from headgate.demo.command import register as register_demo
 from headgate.engine.command import register as register_engine
 from headgate.errors import HeadgateError, InputError
 from headgate.experiments.command import register as register_reproduce
@@ -215,6 +216,7 @@ def policies(
 register_engine(app)
 register_reproduce(app)
 register_bench(app)
+register_demo(app)
 
 
 def _to_stdout() -> Console:

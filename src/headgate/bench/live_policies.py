@@ -7,7 +7,6 @@ around them is all that counts, and one fused unit is the answer.
 """
 
 import math
-import queue
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -18,14 +17,13 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
+from headgate.bench.played import Floats, Played
 from headgate.bench.report import Check, Report, at_least
 from headgate.engine.engine import AUTO, Engine
 from headgate.engine.session import session
 from headgate.engine.sink import discard
-from headgate.engine.source.protocol import Intake
 from headgate.engine.status import QueryStatus
 from headgate.monitor.figures import Figures, Served, figures
 from headgate.policy.registry import POLICIES
@@ -44,7 +42,6 @@ LIGHT_RATE = 2000.0
 LIGHT_SECONDS = 15.0
 RANKED = ("fcfs", "rr", "hnr", "bsd")
 
-Floats = NDArray[np.float64]
 Progress = Callable[[str], None]
 
 
@@ -61,7 +58,7 @@ class Heavy:
         """The filter depends on the work, so no tuple escapes it."""
         work = f"aggregate(sequence(1, {self.steps}), x, (t, i) -> (t * 31 + i) % 1000003)"
         inner = f"SELECT id, {work} AS w FROM load"  # noqa: S608 - numbers of ours
-        return f"SELECT id, w FROM ({inner}) WHERE pmod(hash(id, w), 1000) < {self.share * 1000:g}"
+        return f"SELECT id, w FROM ({inner}) WHERE pmod(hash(id, w), 1000) < {self.share * 1000:g}"  # noqa: S608
 
 
 def heavy() -> list[Heavy]:
@@ -95,44 +92,10 @@ def arrivals(rate: float, seconds: float, seed: int) -> Floats:
     return np.sort(rng.choice(times, n, replace=len(times) < n))
 
 
-class Bursts:
-    """A source that plays given arrivals when it is told to."""
-
-    def __init__(self) -> None:
-        self._phases: queue.SimpleQueue[tuple[float, Floats]] = queue.SimpleQueue()
-        self.sent = 0
-        self._at = 0
-
-    def schema(self, spark: SparkSession) -> pa.Schema:  # noqa: ARG002 - the columns are known
-        """A number, and something to work on."""
-        return pa.schema([("id", pa.int64()), ("x", pa.int64())])
-
-    def play(self, times: Floats) -> None:
-        """Bring tuples at these times from now on."""
-        self.sent += len(times)
-        self._phases.put((time.time(), times))
-
-    def run(self, intake: Intake) -> None:
-        """Append what is due, every 20 ms."""
-        while not intake.wait(0.0):
-            try:
-                start, times = self._phases.get(timeout=0.2)
-            except queue.Empty:
-                continue
-            sent = 0
-            while sent < len(times):
-                due = int(np.searchsorted(times, intake.now() - start, side="right"))
-                if due > sent:
-                    self._append(intake, start + times[sent:due])
-                    sent = due
-                elif intake.wait(0.02):
-                    return
-
-    def _append(self, intake: Intake, stamps: Floats) -> None:
-        ids = np.arange(self._at, self._at + len(stamps))
-        self._at += len(stamps)
-        rows = pa.table({"id": ids, "x": ids * 7919 % 100_003})
-        intake.append(rows, {"at": self._at}, arrived=stamps)
+def rows(first: int, stamps: Floats) -> pa.Table:
+    """Numbered tuples with something to work on."""
+    ids = np.arange(first, first + len(stamps))
+    return pa.table({"id": ids, "x": ids * 7919 % 100_003})
 
 
 def run(progress: Progress) -> Report:
@@ -154,7 +117,7 @@ class _Bed:
     """An engine with queries over one stream that a benchmark feeds."""
 
     def __init__(self, spark: SparkSession, state: Path, queries: dict[str, str], progress: Progress) -> None:
-        self.source = Bursts()
+        self.source = Played(rows(0, np.empty(0)).schema, rows)
         self.engine = Engine(spark, state)
         self.engine.stream("load", self.source)
         for i, (name, sql) in enumerate(queries.items()):

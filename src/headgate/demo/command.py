@@ -1,0 +1,114 @@
+"""`headgate demo`: sixty queries on Spark under a load that rises past capacity, by two policies."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from headgate.demo.market import Snapshot
+
+_LINE_EVERY = 4.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(epilog="Example: headgate demo --json")(demo)
+
+
+def demo(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
+    no_view: Annotated[bool, typer.Option("--no-view", help="Lines of text, even in a terminal.")] = False,
+) -> None:
+    """Run sixty queries over market ticks on Spark: a load past capacity, served by two policies in turn."""
+    from headgate.demo.market import run
+
+    out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+    with tempfile.TemporaryDirectory() as folder, err.status("starting Spark") as status:
+        in_view = out.is_terminal and not (no_view or as_json)
+        with _in_view(out, status.stop) if in_view else _in_lines(err) as show:
+            rounds = run(status.update, show, Path(folder))
+    if as_json:
+        typer.echo(json.dumps({"rounds": _json(rounds)}, indent=2))
+        return
+    for part in closing(rounds):
+        out.print(part)
+
+
+def closing(rounds: Sequence[tuple[str, "Snapshot"]]) -> list[Table | Text]:
+    """What each group of queries got from each policy, and the ratio."""
+    from headgate.engine.closing import groups
+    from headgate.engine.readable import count, span
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("group")
+    table.add_column("queries", justify="right")
+    for policy, _ in rounds:
+        for heading in (f"{policy}: response", "p99", "slowdown rms"):
+            table.add_column(heading, justify="right")
+    table.add_column("responds", justify="right", style="bold")
+    by_policy = [{g["name"]: g for g in groups(snapshot["queries"])} for _, snapshot in rounds]
+    for name, first in by_policy[0].items():
+        cells = [name, str(first["queries"])]
+        for found in by_policy:
+            of = found[name]
+            cells += [span(of["response_mean"]), span(of["response_p99"]), count(of["slowdown_rms"])]
+        table.add_row(*cells, f"{first['response_mean'] / by_policy[-1][name]['response_mean']:.1f}× sooner")
+    (base, _), (chosen, last) = rounds[0], rounds[-1]
+    units = len({query["unit"] for query in last["queries"]})
+    said = (
+        f"\nThe same ticks, the same {len(last['queries'])} queries, one lane. Under {base} whoever came first goes "
+        f"first; {chosen} ran them as {units} units, by what their tuples had waited relative to what they cost."
+    )
+    return [Text("What the policy bought", style="bold"), table, Text(said)]
+
+
+def _json(rounds: Sequence[tuple[str, "Snapshot"]]) -> list[dict[str, Any]]:
+    from headgate.engine.closing import document
+
+    return [{"policy": policy, **document(snapshot)} for policy, snapshot in rounds]
+
+
+@contextmanager
+def _in_view(out: Console, first: Callable[[], None]) -> Iterator[Callable[[str, "Snapshot"], None]]:
+    """The live view, from the first snapshot on; then whatever was shown before has to go."""
+    from headgate.engine.view import view
+
+    live = Live(console=out, auto_refresh=False, screen=True)
+
+    def show(title: str, snapshot: "Snapshot") -> None:
+        if not live.is_started:
+            first()
+            live.start()
+        live.update(view(snapshot, *out.size, title), refresh=True)
+
+    try:
+        yield show
+    finally:
+        live.stop()
+
+
+@contextmanager
+def _in_lines(err: Console) -> Iterator[Callable[[str, "Snapshot"], None]]:
+    from headgate.engine.view import line
+
+    title, due = "", 0.0
+
+    def show(new: str, snapshot: "Snapshot") -> None:
+        nonlocal title, due
+        if new != title:
+            err.print(new, style="bold")
+            title, due = new, 0.0
+        if snapshot["elapsed"] >= due:
+            err.print(line(snapshot), soft_wrap=True)
+            due = snapshot["elapsed"] + _LINE_EVERY
+
+    yield show

@@ -1,0 +1,140 @@
+"""Sixty queries over market ticks on Spark, and a load that rises past what the machine can do.
+
+The same arrivals are served twice on one engine: first come first served, then as Headgate does by default.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headgate.bench.played import Floats, Played
+from headgate.engine.engine import AUTO, Engine
+from headgate.engine.quiet import spoken_to
+from headgate.engine.sink import discard
+from headgate.engine.source import ticks
+
+SEED = 7
+STEPS = ((12.0, 0.5), (12.0, 0.9), (12.0, 1.3))
+"""Seconds, and the load relative to what one lane can do if jobs cost nothing."""
+POLICIES = ("fcfs", AUTO)
+_SYMBOLS = 50
+_WARM_UP = 500
+_CALIBRATION = (800, 200, 1600, 400, 1200)
+
+Snapshot = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query of the demonstration."""
+
+    name: str
+    group: str
+    sql: str
+    window: str | None = None
+    slide: str | None = None
+
+
+def queries() -> list[Query]:
+    """Alerts that somebody waits for, boards that are looked at, and reports that have time."""
+    found = []
+    symbols = [f"AA{chr(ord('A') + i)}" for i in range(12)]
+    for i, sym in enumerate(symbols):
+        where = f"sym = '{sym}' AND vol > {2000 + 100 * i}"
+        found.append(Query(f"large_{sym}", "alerts", f"SELECT sym, price, vol, ts FROM ticks WHERE {where}"))  # noqa: S608
+        where = f"sym = '{sym}' AND side = 'S' AND price * vol > {50_000 + 5000 * i}"
+        found.append(Query(f"sold_{sym}", "alerts", f"SELECT sym, price * vol AS value FROM ticks WHERE {where}"))  # noqa: S608
+    for venue in ("ARCA", "BATS", "EDGX", "IEX", "NSDQ", "NYSE"):
+        where = f"FROM ticks WHERE venue = '{venue}' GROUP BY sym"
+        for name, output in (
+            ("vwap", "sum(price * vol) / sum(vol) AS vwap"),
+            ("range", "min(price) AS low, max(price) AS high"),
+            ("flow", "sum(CASE WHEN side = 'B' THEN vol ELSE -vol END) AS flow"),
+            ("noise", "count(*) AS n, stddev(price) AS deviation"),
+        ):
+            found.append(Query(f"{name}_{venue}", "boards", f"SELECT sym, {output} {where}", "6s", "3s"))
+    for i in range(12):
+        risk = f"aggregate(sequence(1, {500 * (1 + i % 4)}), price, (t, x) -> t * 0.999 + x % 7)"
+        sql = f"SELECT sym, risk FROM (SELECT sym, {risk} AS risk FROM ticks) WHERE risk > {100 * i}"  # noqa: S608
+        found.append(Query(f"risk_{i:02d}", "reports", sql))
+    return found
+
+
+class Demo:
+    """An engine with the queries of the demonstration, and rounds of arrivals that it serves."""
+
+    def __init__(self, folder: Path, progress: Callable[[str], None]) -> None:
+        made = ticks(SEED, symbols=_SYMBOLS)
+
+        def rows(first: int, stamps: Floats) -> pa.Table:
+            numbers = np.arange(first, first + len(stamps))
+            return made.rows(numbers, np.round(stamps * 1e6).astype(np.int64))
+
+        self._source = Played(rows(0, np.empty(0)).schema, rows)
+        with spoken_to(folder / "spark.log"):
+            self.engine = Engine(state=folder / "state")
+        self.engine.spark.sparkContext.setLogLevel("ERROR")
+        self.engine.stream("ticks", self._source, event_time="ts", delay="500ms", idle="2s")
+        listed = queries()
+        for i, query in enumerate(listed):
+            progress(f"planning query {i + 1} of {len(listed)}")
+            self.engine.query(
+                query.name, query.sql, window=query.window, slide=query.slide, sink=discard(), group=query.group
+            )
+
+    def calibrate(self) -> float:
+        """Run trains of several lengths; gives the tuples per second that would keep one lane busy."""
+        self.engine.start("rr", fuse=False, train={"most": 5000})
+        for n in (_WARM_UP, *_CALIBRATION):
+            self._source.play(np.zeros(n))
+            self._drain(lambda _: None)
+        return 1 / sum(query.b for query in self.engine.status().queries)
+
+    def serve(self, policy: str, rate: float, show: Callable[[Snapshot], None]) -> Snapshot:
+        """One round under a policy, until everything is read."""
+        self.engine.switch(policy)
+        self._source.play(arrivals(rate))
+        self._drain(show)
+        return asdict(self.engine.status())
+
+    def _drain(self, show: Callable[[Snapshot], None]) -> None:
+        while True:
+            status = self.engine.status()
+            if all(query.tuples >= self._source.sent for query in status.queries):
+                return
+            show(asdict(status))
+            time.sleep(0.25)
+
+
+def arrivals(rate: float) -> Floats:
+    """Poisson arrivals at the steps' shares of a rate."""
+    rng = np.random.default_rng(SEED)
+    found: list[Floats] = []
+    begin = 0.0
+    for seconds, load in STEPS:
+        found.append(np.sort(rng.uniform(begin, begin + seconds, rng.poisson(rate * load * seconds))))
+        begin += seconds
+    return np.concatenate(found)
+
+
+def run(
+    progress: Callable[[str], None], show: Callable[[str, Snapshot], None], folder: Path
+) -> Sequence[tuple[str, Snapshot]]:
+    """Both rounds: each policy with what it came to."""
+    demo = Demo(folder, progress)
+    try:
+        progress("measuring what the queries cost here")
+        rate = demo.calibrate()
+        found = []
+        for i, policy in enumerate(POLICIES):
+            title = f"round {i + 1} of {len(POLICIES)}: {policy}, {rate * STEPS[-1][1]:,.0f} ticks/s at the end"
+            found.append((policy, demo.serve(policy, rate, partial(show, title))))
+        return found
+    finally:
+        demo.engine.stop()
