@@ -8,11 +8,10 @@ from pydantic import BeforeValidator, Field
 from headgate.engine import source
 from headgate.engine.pipeline.spec import FilledSpec, OneOf, ShortSpec
 from headgate.engine.pipeline.values import Count, FilePath, LongerTime, Port, Rate, Seed, Time, Word
+from headgate.engine.source.auctions import Kind
+from headgate.engine.source.files import Form
 from headgate.engine.source.protocol import Source
 from headgate.fields import choice, field, number
-
-Kind = Literal["persons", "auctions", "bids"]
-Format = Literal["csv", "jsonl", "parquet"]
 
 
 def _speed(value: object) -> float | str:
@@ -25,7 +24,7 @@ def _speed(value: object) -> float | str:
 
 Speed = Annotated[Annotated[float, Field(gt=0)] | Literal["max"], BeforeValidator(_speed)]
 KindField = Annotated[Kind, BeforeValidator(choice("kind of Nexmark event", get_args(Kind)))]
-FormatField = Annotated[Format, BeforeValidator(choice("format", get_args(Format)))]
+FormatField = Annotated[Form, BeforeValidator(choice("format", get_args(Form)))]
 Rates = Annotated[list[tuple[Time, Rate]], Field(min_length=1)]
 
 _SCHEMA = "Columns and their types as in Spark's DDL, such as: sym STRING, price DOUBLE, ts TIMESTAMP."

@@ -1,0 +1,192 @@
+"""Pipeline files: what they describe, and how an engine takes them."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from engine.pipeline.pipelines import SMALL, Notes, written
+from headgate.engine import source
+from headgate.engine.engine import Engine
+from headgate.engine.pipeline import build, load
+from headgate.engine.pipeline.pipeline import Registers
+from headgate.engine.pipeline.sources import SourceSpec
+from headgate.errors import InputError
+from headgate.policy.trains import Train
+
+
+def test_a_pipeline_has_streams_tables_and_queries(folder):
+    loaded = written(SMALL)
+    stream, big, vwap = loaded.streams["ticks"], loaded.queries["big"], loaded.queries["vwap"]
+    assert stream.source == source.ticks(rate=100)
+    assert (stream.event_time, stream.delay, stream.idle) == ("ts", 2, 5)
+    assert loaded.tables == {"symbols": Path("symbols.csv")}
+    assert (big.sql, big.group, repr(big.sink)) == ("SELECT * FROM ticks", "alerts", "parquet('out/big')")
+    assert (big.window, big.slide, big.time, big.limit, big.start) == (None, None, None, 60, "now")
+    assert (vwap.window, vwap.slide, vwap.time, vwap.limit) == (10, 2, "event", 30)
+    assert (vwap.group, repr(vwap.sink)) == ("default", "discard()")
+
+
+def test_what_a_pipeline_does_not_say_has_a_default(folder):
+    loaded = written("streams: {ticks: {source: ticks}}\nqueries: {all: {sql: SELECT * FROM ticks}}", "fast.yaml")
+    assert (loaded.name, loaded.state, loaded.lanes, loaded.master) == ("fast", Path("fast.state"), 1, "local[*]")
+    assert (loaded.policy, loaded.options) == ("auto", {})
+    stream = loaded.streams["ticks"]
+    assert (stream.event_time, stream.delay, stream.idle) == (None, 0, None)
+
+
+def test_relative_paths_start_at_the_folder_of_the_file_and_others_stay(folder, monkeypatch):
+    Path("p.yaml").write_text("state: /var/state\n" + SMALL.replace("{ticks: {rate: 100}}", "{folder: incoming}"))
+    monkeypatch.chdir("/")
+    loaded = load(folder / "p.yaml")
+    assert loaded.state == Path("/var/state")
+    assert loaded.tables == {"symbols": folder / "symbols.csv"}
+    assert repr(loaded.queries["big"].sink) == f"parquet('{folder}/out/big')"
+    assert repr(loaded.streams["ticks"].source) == repr(source.folder(str(folder / "incoming")))
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("ticks", source.ticks),
+        ("{ticks: }", source.ticks),
+        ("{ticks: {}}", source.ticks),
+        (
+            "{ticks: {seed: 3, rate: 1e3, symbols: 7, count: 2e4, disorder: 50ms}}",
+            lambda: source.ticks(seed=3, rate=1000, symbols=7, count=20000, disorder=0.05),
+        ),
+        ("{ticks: {rates: [[10s, 100], [5, 200]]}}", lambda: source.ticks(rates=[(10, 100), (5, 200)])),
+        ("{nexmark: bids}", lambda: source.nexmark("bids")),
+        (
+            "{nexmark: {kind: persons, seed: 1, rate: 500, count: 10, disorder: 1s}}",
+            lambda: source.nexmark("persons", seed=1, rate=500, count=10, disorder=1),
+        ),
+        ("{replay: ticks.csv}", lambda: source.replay("ticks.csv")),
+        (
+            "{replay: {path: ticks.csv, speed: 10, time: ts, every: 100ms, repeat: 2}}",
+            lambda: source.replay("ticks.csv", speed=10.0, time="ts", every=0.1, repeat=2),
+        ),
+        (
+            "{replay: {path: ticks.csv, speed: max, schema: 'sym STRING, price DOUBLE, ts TIMESTAMP'}}",
+            lambda: source.replay("ticks.csv", speed="max", schema="sym STRING, price DOUBLE, ts TIMESTAMP"),
+        ),
+        ("{folder: incoming}", lambda: source.folder("incoming")),
+        (
+            "{folder: {path: incoming, format: csv, schema: a INT, every: 2s}}",
+            lambda: source.folder("incoming", format="csv", schema="a INT", every=2),
+        ),
+        (
+            "{socket: {port: 9999, schema: a INT, every: 10ms}}",
+            lambda: source.socket(9999, schema="a INT", every=0.01),
+        ),
+        (
+            "{socket: {port: 0, host: localhost, schema: a INT}}",
+            lambda: source.socket(0, host="localhost", schema="a INT"),
+        ),
+    ],
+)
+def test_every_source_can_be_written(folder, text, made):
+    loaded = written(SMALL.replace("{ticks: {rate: 100}}", text))
+    assert repr(loaded.streams["ticks"].source) == repr(made())
+
+
+@pytest.mark.parametrize("kind", SourceSpec.model_fields)
+def test_the_keys_of_a_source_are_arguments_of_its_function(kind):
+    (spec,) = [part for part in SourceSpec.model_fields[kind].annotation.__args__ if part is not type(None)]
+    assert spec.function == kind
+    assert set(spec.known({})) <= set(inspect.signature(getattr(source, kind)).parameters)
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("{parquet: out/x}", "parquet('out/x')"),
+        ("{jsonl: out/x.jsonl}", "jsonl('out/x.jsonl')"),
+        ("console", "console(rows=20)"),
+        ("{console: }", "console(rows=20)"),
+        ("{console: {rows: 5}}", "console(rows=5)"),
+        ("discard", "discard()"),
+        ("{discard: }", "discard()"),
+    ],
+)
+def test_every_sink_of_a_file_can_be_written(folder, text, made):
+    assert repr(written(SMALL.replace("{parquet: out/big}", text)).queries["big"].sink) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "options"),
+    [
+        ("auto", "auto", {}),
+        ("{name: auto}", "auto", {}),
+        ("bsd", "bsd", {}),
+        ("{name: bsd, train: {slice: 200ms}}", "bsd", {"train": Train.of(slice=0.2)}),
+        ("{name: hnr, train: {most: all, slice: 1s}}", "hnr", {"train": Train.of(float("inf"), 1.0)}),
+        ("{name: rr, runs: 3, over: units}", "rr", {"runs": 3, "over": "units"}),
+        ("{name: rr, quantum: 50ms}", "rr", {"quantum": 0.05}),
+        ("{name: bsd-clustered, clusters: 5, search: scan}", "bsd-clustered", {"clusters": 5, "search": "scan"}),
+    ],
+)
+def test_a_policy_can_have_options(folder, text, name, options):
+    loaded = written(SMALL.replace("policy: bsd", f"policy: {text}"))
+    assert (loaded.policy, loaded.options) == (name, options)
+
+
+def test_an_engine_gets_streams_first_then_tables_then_queries(folder):
+    engine = Notes()
+    loaded = written(SMALL)
+    build(loaded, engine)
+    assert [(what, name) for what, name, _, _ in engine.calls] == [
+        ("stream", "ticks"),
+        ("table", "symbols"),
+        ("query", "big"),
+        ("query", "vwap"),
+    ]
+    stream, table, big, vwap = engine.calls
+    assert stream[2:] == (loaded.streams["ticks"].source, {"event_time": "ts", "delay": 2, "idle": 5})
+    assert table[2] == "symbols.csv"
+    assert big[2] == "SELECT * FROM ticks"
+    assert big[3] == {
+        "window": None,
+        "slide": None,
+        "time": None,
+        "sink": loaded.queries["big"].sink,
+        "group": "alerts",
+        "limit": 60,
+        "start": "now",
+    }
+    assert (vwap[3]["window"], vwap[3]["slide"], vwap[3]["time"], vwap[3]["limit"]) == (10, 2, "event", 30)
+
+
+@pytest.mark.parametrize("method", ["stream", "table", "query"])
+def test_the_engine_takes_what_a_pipeline_gives(method):
+    given = {
+        name: parameter
+        for name, parameter in inspect.signature(getattr(Registers, method)).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+    assert set(given) <= set(inspect.signature(getattr(Engine, method)).parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "said"),
+    [
+        (
+            "big",
+            InputError("known tables only", "'tock'", "Rename.", "line 1, column 15"),
+            "7:14 (line 1, column 15): known tables",
+        ),
+        (
+            "vwap",
+            InputError("known columns", "'x'", "Rename.", "line 1, column 8"),
+            "9:10 (line 1, column 8): known columns",
+        ),
+        ("vwap", InputError("a window is long", "10", "Write more."), "10:13: a window is long"),
+        ("big", InputError("no reason", "x", "None."), "7:8: no reason"),
+        ("ticks", InputError("an event_time that exists", "'ts'", "Choose."), "3:53: an event_time that exists"),
+        ("symbols", InputError("a file that can be read", "'x'", "Check."), "5:19: a file that can be read"),
+    ],
+)
+def test_what_the_engine_refuses_is_reported_where_it_stands_in_the_file(folder, name, error, said):
+    with pytest.raises(InputError) as caught:
+        build(written(SMALL), Notes(**{name: error}))
+    assert str(caught.value).startswith(f"p.yaml:{said}")

@@ -1,0 +1,189 @@
+"""Every mistake in a pipeline is one line: its place, the rule, the value and the remedy."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.pipeline.pipelines import SMALL, message
+from headgate.engine.pipeline import load
+from headgate.errors import InputError
+
+SOURCE = "{ticks: {rate: 100}}"
+SINK = "{parquet: out/big}"
+
+# What is replaced in SMALL (all, for None) and by what, line and column of the mistake, and what is said.
+MISTAKES = [
+    # the file
+    (None, "", "1:1", ["a pipeline is a mapping", "got an empty file"]),
+    (None, "- a\n", "1:1", ["a pipeline is a mapping", "['a']"]),
+    ("policy: bsd", "policy: [bsd", "2:8", ["the file is valid YAML"]),
+    ("policy: bsd", "policy: bsd\npolicy: hnr", "2:1", ["a key stands once", "'policy'"]),
+    # keys
+    ("policy:", "polcy:", "1:1", ["a pipeline has known keys only", "'polcy'", "Did you mean 'policy'?"]),
+    ("delay:", "dealy:", "3:57", ["a stream has known keys only", "'dealy'", "Did you mean 'delay'?"]),
+    ("group:", "class:", "7:35", ["a query has known keys only", "'class'", "sql, group, sink"]),
+    ("file:", "path:", "5:13", ["a table has known keys only", "'path'", "There is file only"]),
+    ("rate:", "rat:", "3:28", ["a ticks source has known keys only", "Did you mean 'rate'?"]),
+    (
+        "  ticks: {source: {ticks: {rate: 100}}, event_time: ts, delay: 2s, idle: 5s}",
+        "  ticks:",
+        "3:9",
+        ["a stream is"],
+    ),
+    (
+        "source: {ticks: {rate: 100}}, ",
+        "",
+        "3:10",
+        ["a stream has the key 'source'", "source: {ticks: {rate: 1000}}"],
+    ),
+    ("sql: SELECT * FROM ticks, ", "", "7:8", ["a query has the key 'sql'", "Add it, as in sql: SELECT"]),
+    ("streams:", "stream:", "2:1", ["a pipeline has known keys only", "Did you mean 'streams'?"]),
+    ("window: 10s", "window:", "10:12", ["'window' has a value", "got nothing", "remove the key"]),
+    ("idle: 5s", "idle: ", "3:73", ["'idle' has a value", "got nothing"]),
+    # names
+    ("ticks: {source", "my ticks: {source", "3:3", ["this key is a plain name", "'my ticks'", "big_trades"]),
+    ("  ticks: {source", "  _ticks: {source", "3:3", ["this key is a plain name", "'_ticks'"]),
+    ("symbols:", "Ticks:", "5:3", ["a name of its own", "'Ticks' beside 'ticks'"]),
+    ("big:", "SYMBOLS:", "7:3", ["a name of its own", "'SYMBOLS' beside 'symbols'"]),
+    ("big:", "big-trades:", "7:3", ["this key is a plain name", "'big-trades'"]),
+    # sources
+    (SOURCE, "tocks", "3:19", ["a source is of a known kind", "'tocks'", "Did you mean 'ticks'?"]),
+    (SOURCE, "nexmark", "3:19", ["a source without settings is ticks", "'nexmark'"]),
+    (
+        SOURCE,
+        "{tick: {}}",
+        "3:20",
+        ["a source has known keys only", "'tick'", "replay, ticks, nexmark, folder, socket"],
+    ),
+    (SOURCE, "5", "3:19", ["a source is a mapping", "got 5", "{ticks: {rate: 1000}}"]),
+    (SOURCE, "{}", "3:19", ["a source is exactly one of replay, ticks", "no keys"]),
+    (SOURCE, "{ticks: {}, replay: a.csv}", "3:19", ["a source is exactly one of", "the keys ticks, replay"]),
+    (SOURCE, "{ticks: 100}", "3:27", ["a ticks source is a mapping", "got 100", "{rate: 1000, symbols: 50}"]),
+    (SOURCE, "{ticks: {rate: 0}}", "3:34", ["'rate' is a finite number above 0", "got 0", "such as 1000"]),
+    (SOURCE, "{ticks: {rate: fast}}", "3:34", ["'rate' is a finite number above 0", "'fast'"]),
+    (SOURCE, "{ticks: {symbols: 1.5}}", "3:37", ["'symbols' is a whole number, 1 or more", "got 1.5"]),
+    (SOURCE, "{ticks: {symbols: 1e9}}", "3:37", ["symbols is a number from 1 to 17576"]),
+    (SOURCE, "{ticks: {count: -1}}", "3:35", ["'count' is a whole number, 1 or more", "got -1"]),
+    (SOURCE, "{ticks: {disorder: -1s}}", "3:38", ["'disorder' is a finite time, 0 or more", "'-1s'"]),
+    (SOURCE, "{ticks: {disorder: 1 day}}", "3:38", ["'disorder' is a finite time", "'1 day'", "us, ms, s, min, h"]),
+    (SOURCE, "{ticks: {rates: [[1s]]}}", "3:36", ["every entry of 'rates' is a pair"]),
+    (SOURCE, "{ticks: {rates: []}}", "3:35", ["'rates' has at least one entry"]),
+    (SOURCE, "{ticks: {rates: 5}}", "3:35", ["'rates' is a list", "got 5"]),
+    (SOURCE, "{ticks: {seed: x}}", "3:34", ["'seed' is a whole number, 0 or more", "'x'"]),
+    (SOURCE, "{nexmark: }", "3:28", ["'nexmark' has a value", "got nothing"]),
+    (SOURCE, "{nexmark: {}}", "3:29", ["a nexmark source has the key 'kind'", "{kind: bids, rate: 1000}"]),
+    (
+        SOURCE,
+        "{nexmark: bid}",
+        "3:29",
+        ["'nexmark' is a known kind of Nexmark event", "'bid'", "Did you mean 'bids'?"],
+    ),
+    (SOURCE, "{replay: {speed: 2}}", "3:28", ["a replay source has the key 'path'", "the keys speed"]),
+    (SOURCE, "{replay: [a.csv]}", "3:28", ["a replay source is a mapping", "['a.csv']"]),
+    (SOURCE, "{replay: gone.csv}", "3:28", ["gone.csv"]),
+    (SOURCE, "{replay: {path: ''}}", "3:35", ["'path' is a path", "got ''", "starts at the folder of this file"]),
+    (SOURCE, "{replay: {path: ticks.csv, speed: fast}}", "3:53", ["'speed' is a number above 0, or max", "'fast'"]),
+    (SOURCE, "{replay: {path: ticks.csv, speed: -1}}", "3:53", ["'speed' is a finite number above 0", "got -1"]),
+    (SOURCE, "{replay: {path: ticks.csv, repeat: 0}}", "3:54", ["'repeat' is a whole number, 1 or more"]),
+    (
+        SOURCE,
+        "{folder: {path: incoming, format: xml}}",
+        "3:53",
+        ["'format' is a known format", "'xml'", "parquet, csv, json"],
+    ),
+    (SOURCE, "{folder: {path: incoming, every: 0}}", "3:52", ["'every' is a finite time above 0", "got 0"]),
+    (SOURCE, "{socket: {port: 9999}}", "3:28", ["a socket source has the key 'schema'", "schema: sym STRING"]),
+    (SOURCE, "{socket: {schema: a INT}}", "3:28", ["a socket source has the key 'port'", "port: 9999"]),
+    (SOURCE, "{socket: {port: 1e6, schema: a INT}}", "3:35", ["'port' is a whole number from 0 to 65535"]),
+    # streams
+    ("event_time: ts, ", "", "3:41", ["delay is about event times", "no event_time", "event_time: ts"]),
+    ("event_time: ts, delay: 2s, ", "", "3:41", ["idle is about event times", "no event_time"]),
+    ("delay: 2s", "delay: -2s", "3:64", ["'delay' is a finite time, 0 or more", "'-2s'"]),
+    ("idle: 5s", "idle: 0", "3:74", ["'idle' is a finite time above 0", "got 0"]),
+    ("event_time: ts", "event_time: [ts]", "3:53", ["'event_time' is a name", "['ts']"]),
+    # tables
+    (
+        "symbols.csv",
+        "gone.csv",
+        "5:19",
+        ["a table is a file or a folder that exists", "gone.csv", "folder of this file"],
+    ),
+    ("{file: symbols.csv}", "gone.csv", "5:12", ["a table is a file or a folder that exists"]),
+    ("{file: symbols.csv}", "{file: 5}", "5:19", ["'file' is a path", "got 5"]),
+    ("{file: symbols.csv}", "[symbols.csv]", "5:12", ["a table is a mapping", "{file: symbols.csv}"]),
+    # queries
+    ("SELECT * FROM ticks,", "5,", "7:14", ["'sql' is a query in Spark SQL", "got 5", "SELECT * FROM ticks"]),
+    ("SELECT * FROM ticks,", "'',", "7:14", ["'sql' is a query in Spark SQL"]),
+    ("window: 10s\n    slide", "slide", "10:5", ["slide is about windows", "no window", "window: 10s"]),
+    ("window: 10s\n    slide: 2s\n    ", "", "10:5", ["time is about windows", "no window"]),
+    ("window: 10s", "window: 0s", "10:13", ["'window' is a finite time above 0", "'0s'"]),
+    ("window: 10s", "window: ten", "10:13", ["'window' is a finite time above 0", "'ten'", "Write it like 5ms"]),
+    ("time: event", "time: process", "12:11", ["'time' is a known time", "'process'", "event, arrival"]),
+    ("limit: 30s", "limit: never", "13:12", ["'limit' is a finite time above 0", "'never'"]),
+    ("limit: 30s", "start: late", "13:12", ["'start' is a known start", "'late'", "now, earliest"]),
+    ("group: alerts", "group: []", "7:42", ["'group' is a name"]),
+    # sinks
+    (SINK, "{}", "7:56", ["a sink is exactly one of parquet, jsonl, console, discard", "no keys"]),
+    (SINK, "{parquet: a, jsonl: b}", "7:56", ["a sink is exactly one of", "the keys parquet, jsonl"]),
+    (SINK, "{parqet: a}", "7:57", ["a sink has known keys only", "'parqet'", "Did you mean 'parquet'?"]),
+    (SINK, "out/big", "7:56", ["a sink is of a known kind", "'out/big'", "parquet, jsonl, console, discard"]),
+    (SINK, "{parquet: }", "7:65", ["'parquet' has a value", "got nothing", "{parquet: out/big}"]),
+    (SINK, "{parquet: 5}", "7:66", ["'parquet' is a path", "got 5"]),
+    (SINK, "parquet", "7:56", ["a sink without settings is console or discard", "'parquet'", "{parquet: out/big}"]),
+    (SINK, "{console: 5}", "7:66", ["a console sink is a mapping", "got 5", "{rows: 20}"]),
+    (SINK, "{console: {rows: 0}}", "7:73", ["'rows' is a whole number, 1 or more", "got 0"]),
+    (SINK, "{console: {row: 5}}", "7:67", ["a console sink has known keys only", "Did you mean 'rows'?"]),
+    (SINK, "{discard: {rows: 5}}", "7:66", ["'discard' has no settings", "Write sink: discard"]),
+    ("limit: 30s", "sink: {jsonl: out/big}", "13:11", ["a place of its own", "where query 'big' writes", "out/vwap"]),
+    ("limit: 30s", "sink: {jsonl: out/big/x}", "13:11", ["a place of its own", "'out/big/x'"]),
+    ("limit: 30s", "sink: {parquet: ./out}", "13:11", ["a place of its own", "'./out'"]),
+    # policy, lanes, state
+    ("policy: bsd", "policy: best", "1:9", ["'policy' is a known policy", "'best'", "auto, fcfs"]),
+    ("policy: bsd", "policy: {name: best}", "1:16", ["'name' is a known policy", "'best'"]),
+    ("policy: bsd", "policy: 5", "1:9", ["a policy is a mapping", "got 5", "{name: bsd"]),
+    ("policy: bsd", "policy: {train: {most: 5}}", "1:9", ["a policy has the key 'name'"]),
+    ("policy: bsd", "policy: {name: bsd, quantum: 5ms}", "1:21", ["policy 'bsd' has known keys only", "'quantum'"]),
+    (
+        "policy: bsd",
+        "policy: {name: auto, train: {}}",
+        "1:22",
+        ["policy 'auto' has known keys only", "There is name only"],
+    ),
+    ("policy: bsd", "policy: {name: bsd, train: 5}", "1:28", ["a train is a mapping", "{most: 50, slice: 100ms}"]),
+    ("policy: bsd", "policy: {name: bsd, train: {most: 0}}", "1:35", ["'most' is a whole number, 1 or more"]),
+    ("policy: bsd", "policy: {name: rr, over: x}", "1:26", ["'over' is a known word", "queries, units"]),
+    (
+        "policy: bsd",
+        "policy: {name: bsd-clustered, ratio: 2, kind: uniform}",
+        "1:38",
+        ["a ratio is above 1 and goes with logarithmic clusters"],
+    ),
+    ("policy: bsd", "lanes: 0", "1:8", ["'lanes' is a whole number from 1 to 256", "got 0"]),
+    ("policy: bsd", "lanes: many", "1:8", ["'lanes' is a whole number", "'many'"]),
+    ("policy: bsd", "state: 5", "1:8", ["'state' is a path", "got 5"]),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "place", "said"), MISTAKES, ids=range(len(MISTAKES)))
+def test_a_mistake_is_reported_with_its_place_the_value_and_the_remedy(folder, old, new, place, said):
+    if old is not None:
+        assert old in SMALL
+    text = message(new if old is None else SMALL.replace(old, new, 1))
+    assert text.startswith(f"p.yaml:{place}: ")
+    for fragment in said:
+        assert fragment in text
+    assert "\n" not in text
+
+
+def test_of_several_mistakes_the_first_in_the_file_is_reported_with_the_number_of_the_others(folder):
+    text = message(SMALL.replace("rate: 100", "rate: 0").replace("10s", "ten").replace("policy: bsd", "lanes: 0"))
+    assert text.startswith("p.yaml:1:8: ")
+    assert text.endswith("(and 2 more mistakes)")
+
+
+def test_a_file_that_is_missing_or_no_text_is_reported(folder):
+    with pytest.raises(InputError, match=r"a pipeline is a file that can be read; got 'gone.yaml'"):
+        load("gone.yaml")
+    Path("p.yaml").write_bytes(b"name: \xff\xfe")
+    with pytest.raises(InputError, match="a pipeline is a text file in UTF-8"):
+        load("p.yaml")
