@@ -1,4 +1,4 @@
-"""Every Python example in the documentation runs; every scenario in it is one."""
+"""Every Python example in the documentation runs; every scenario and every pipeline in it is one."""
 
 import contextlib
 import io
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from headgate.cli import app
+from headgate.engine.pipeline import load as load_pipeline
 from headgate.sim.scenario import load
 
 ROOT = Path(__file__).parents[1]
@@ -26,8 +27,9 @@ def blocks(language):
 
 
 @pytest.mark.parametrize(("page", "code"), blocks("python"))
-def test_python_examples_run(page, code, monkeypatch):
-    monkeypatch.chdir(ROOT)
+def test_python_examples_run(page, code, monkeypatch, tmp_path):
+    # An engine leaves its state where it is started.
+    monkeypatch.chdir(tmp_path if "Engine(" in code else ROOT)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(code, page.name, "exec"), {"__name__": "__main__"})
     assert printed.getvalue()
@@ -41,6 +43,20 @@ def test_scenarios_in_the_docs_are_valid(page, code, tmp_path):
     path = tmp_path / "scenario.yaml"
     path.write_text(code)
     assert load(path).name
+
+
+PIPELINES = [
+    block
+    for block in blocks("yaml")
+    if re.search(r"^queries:", block.values[1], re.MULTILINE) and "sql:" in block.values[1]
+]
+
+
+@pytest.mark.parametrize(("page", "code"), PIPELINES)
+def test_pipelines_in_the_docs_are_valid(page, code, tmp_path):
+    path = tmp_path / "pipeline.yaml"
+    path.write_text(code)
+    assert load_pipeline(path).queries
 
 
 def test_every_command_that_the_docs_name_exists():
