@@ -33,6 +33,17 @@ elif [ -z "$$py" ]; then \
 fi
 endef
 
+# Spark needs Java. Told before anything is installed or run, not by a stack trace.
+define check_java
+java=$${JAVA_HOME:+$$JAVA_HOME/bin/}java; \
+version=$$("$$java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p'); \
+if [ -z "$$version" ] || [ "$$version" -lt 17 ]; then \
+  echo "headgate: Spark runs on Java 17 or newer; found $${version:+Java }$${version:-none}." >&2; \
+  echo "  Install one (Debian, Ubuntu: apt-get install openjdk-17-jre-headless), or set JAVA_HOME, and run make again." >&2; \
+  exit 1; \
+fi
+endef
+
 .PHONY: help setup demo test check format bench reproduce docs lock clean
 
 help:  ## this list
@@ -53,10 +64,12 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
-demo: $(STAMP)  ## run the simulator's demonstration
-	$(BIN)/headgate sim --demo
+demo: $(STAMP)  ## run sixty queries on Spark under a load past capacity, by two policies
+	@$(call check_java)
+	$(BIN)/headgate demo
 
 test: $(STAMP)  ## run the tests on two cores
+	@$(call check_java)
 	$(BIN)/pytest -q -n 2 --dist loadfile
 
 check: $(STAMP)  ## formatting, lint and types
@@ -68,8 +81,10 @@ format: $(STAMP)  ## format and mend what ruff can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP)  ## compare the compiled simulator with its reference
+bench: $(STAMP)  ## measure the simulator and the engine beside their alternatives
+	@$(call check_java)
 	$(BIN)/headgate bench sim
+	$(BIN)/headgate bench engine
 
 reproduce: $(STAMP)  ## repeat the published query scheduling results
 	$(BIN)/headgate reproduce QRY
