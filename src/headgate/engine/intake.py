@@ -107,8 +107,9 @@ class LiveStream:
             return
         now, last = time.time(), self.log.trains[-1]
         silent = now - last.arrived_last / 1e6
-        ends = [w.last_end(last.arrived_last) for w in windows if w.time == "arrival"]
-        if last.count and ends and now * 1e6 >= max(ends):
+        mark = last.arrival_after
+        ends = [w.first_end(mark) for w in windows if w.time == "arrival" and w.last_end(last.newest) > mark]
+        if ends and now * 1e6 >= min(ends):
             self.log.pass_time(now)
         if self.idle is not None and silent >= self.idle and self.log.event_time:
             self.log.pass_time(now, last.event_after + round(silent * 1e6))

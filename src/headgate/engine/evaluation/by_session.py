@@ -39,10 +39,11 @@ class SessionEvaluation:
     def waiting(self, progress: Progress) -> Waiting:
         """The tuples since the last evaluation, once a session can have ended."""
         mark = self._log.watermark("event")
-        open_ = progress.low < progress.closed < ENDED
-        fresh = self._log.head - progress.cursors[self.plan.stream]
         moved = mark == ENDED or mark >= progress.closed + self.plan.gap
-        if mark <= progress.closed or not moved or not (fresh or open_):
+        if mark <= progress.closed or not moved:
+            return NOTHING
+        fresh = self._log.head - progress.cursors[self.plan.stream]
+        if not fresh and self._log.first_since(progress.low, "event") == self._log.head:
             return NOTHING
         position = progress.cursors[self.plan.stream]
         return Waiting(max(1, fresh), self._log.reached(mark, "event").arrived_last / 1e6, position)
@@ -54,15 +55,16 @@ class SessionEvaluation:
         mark = log.watermark("event", high)
         found = execute(self._prepared, self._input(progress.low, high))
         starts, ends = (micros(found.column(name)) for name in ("session_start", "session_end"))
-        ended = ends < mark
+        # A session of another key that ended before may lie in the time that is read again.
+        ended = (progress.closed <= ends) & (ends < mark)
         rows = found.filter(pa.array(ended))
         due = np.array([log.reached(min(int(end) + 1, mark), "event").arrived_last / 1e6 for end in ends[ended]])
-        still = starts[~ended]
+        still = starts[ends >= mark]
         moved = replace(
             progress,
             cursors={stream: high},
             closed=mark,
-            low=int(still.min()) if len(still) else mark,
+            low=int(still.min()) if len(still) else max(progress.low, mark),
             late=progress.late + log.behind(low, high),
         )
         return Step(rows, due, moved, high - low)

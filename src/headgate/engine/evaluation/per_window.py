@@ -12,7 +12,7 @@ from headgate.engine.log.manifest import Progress
 from headgate.engine.log.stream import STAMP
 from headgate.engine.reader import JobInput
 from headgate.engine.sql.plan import PerWindow
-from headgate.engine.windows import NEVER
+from headgate.engine.windows import ENDED, NEVER
 
 _EDGES = (pa.field("window_start", STAMP), pa.field("window_end", STAMP))
 
@@ -45,7 +45,7 @@ class WindowEvaluation:
         """The next window that has closed in all streams, counted by the tuples that came since the last."""
         end = self._next(progress)
         if end is None:
-            return NOTHING
+            return self._left(progress)
         trains = [log.reached(end, self.plan.window.time) for log in self._logs.values()]
         fresh = sum(max(0, t.end - progress.cursors[name]) for name, t in zip(self._logs, trains, strict=True))
         closed_at = max(train.arrived_last for train in trains) / 1e6
@@ -56,7 +56,7 @@ class WindowEvaluation:
         window = self.plan.window
         end = self._next(progress)
         if end is None:
-            return Step(self.schema.empty_table(), np.empty(0), progress, 0)
+            return self._pass_by(progress)
         start = end - window.size
         closing = {name: log.reached(end, window.time) for name, log in self._logs.items()}
         rows = execute(self._prepared, self._input(start, end))
@@ -92,6 +92,21 @@ class WindowEvaluation:
         with self._lock:
             self._scan(progress)
             return min((end for end in self._open if progress.closed < end <= mark), default=None)
+
+    def _left(self, progress: Progress) -> Waiting:
+        """At the end of all streams, the tuples that no window has: those that came late, or into a gap."""
+        behind = {name: at for name, at in progress.cursors.items() if at < self._logs[name].head}
+        if not behind or any(log.watermark(self.plan.window.time) < ENDED for log in self._logs.values()):
+            return NOTHING
+        pending = sum(self._logs[name].head - at for name, at in behind.items())
+        return Waiting(pending, min(self._logs[name].oldest(at) for name, at in behind.items()), min(behind.values()))
+
+    def _pass_by(self, progress: Progress) -> Step:
+        low = progress.cursors
+        high = {name: log.head for name, log in self._logs.items()}
+        late = sum(log.late(low[name], high[name], self.plan.window) for name, log in self._logs.items())
+        moved = replace(progress, cursors=high, late=progress.late + late)
+        return Step(self.schema.empty_table(), np.empty(0), moved, sum(high.values()) - sum(low.values()))
 
     def _scan(self, progress: Progress) -> None:
         """Note the windows of trains that are new since the last look."""

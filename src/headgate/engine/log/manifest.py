@@ -52,7 +52,8 @@ class StoredTrain:
     """A train of the log: its place in the stream, when it arrived, its event times, and the watermarks around it.
 
     Times are microseconds; `event_first` and `event_last` are None where the stream has no event time or the train
-    no tuple. A train without tuples moves watermarks only: time passed, or the stream ended.
+    no tuple. A train without tuples moves watermarks only: time passed since `arrived_first`, when the last tuple
+    had come, or the stream ended.
     """
 
     seq: int
@@ -73,6 +74,11 @@ class StoredTrain:
     def end(self) -> int:
         """The position behind its last tuple."""
         return self.first + self.count
+
+    @property
+    def newest(self) -> int:
+        """When the last tuple came, up to this train."""
+        return self.arrived_last if self.count else self.arrived_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,9 @@ class Manifest:
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.executescript(_TABLES)
             self._check_version(path)
+        except InputError:
+            self._db.close()
+            raise
         except sqlite3.OperationalError as error:
             self._db.close()
             remedy = "Stop the other one, or give this one a folder of its own."

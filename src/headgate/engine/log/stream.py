@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,8 +67,8 @@ class StreamLog:
                 f"another {changed}",
                 "Use the old ones, another name, or a fresh state folder.",
             )
+        # The one list of all that is known of the trains: queries look at it while it grows, or is replaced.
         self._trains = manifest.trains(name)
-        self._ends = [train.end for train in self._trains]
         self._panes: dict[tuple[int, Window], tuple[int, ...]] = {}
         folder.mkdir(parents=True, exist_ok=True)
         self._clear_strangers()
@@ -128,7 +128,8 @@ class StreamLog:
     @property
     def head(self) -> int:
         """The position behind the newest tuple."""
-        return self._ends[-1] if self._ends else 0
+        last = self._last()
+        return last.end if last else 0
 
     @property
     def trains(self) -> Sequence[StoredTrain]:
@@ -137,23 +138,26 @@ class StreamLog:
 
     def watermark(self, time: Time, position: int | None = None) -> int:
         """The time up to which all tuples are there, given the trains that end at or before a position."""
-        count = len(self._ends) if position is None else bisect.bisect_right(self._ends, position)
-        return _after(self._trains[count - 1], time) if count else NEVER
+        trains = self._trains
+        count = len(trains) if position is None else _ended(trains, position)
+        if not count:
+            return _before(trains[0], time) if trains else NEVER
+        return _after(trains[count - 1], time)
 
     def reached(self, end: int, time: Time) -> StoredTrain:
         """The first train whose watermark reaches the end of a window."""
-        return self._trains[bisect.bisect_left(self._trains, end, key=lambda train: _after(train, time))]
+        trains = self._trains
+        return trains[bisect.bisect_left(trains, end, key=lambda train: _after(train, time))]
 
     def slices(self, low: int, high: int) -> list[Slice]:
         """The tuples from one position to before another, by train."""
         found = []
-        i = bisect.bisect_right(self._ends, low)
-        while i < len(self._trains) and self._trains[i].first < high:
-            train = self._trains[i]
+        for train in self._behind(low):
+            if train.first >= high:
+                break
             start, stop = max(low, train.first), min(high, train.end)
             if stop > start:
                 found.append(self._slice(train, start - train.first, stop - start))
-            i += 1
         return found
 
     def within(self, start: int, end: int, time: Time) -> list[Slice]:
@@ -213,15 +217,19 @@ class StreamLog:
     def late(self, low: int, high: int, window: Window) -> int:
         """Tuples between two positions that came too late for a window of theirs."""
         size, slide = window.size, window.slide
-        return self._count(
-            low, high, window.time, lambda times, before: ((times - size) // slide + 1) * slide + size <= before
-        )
+
+        def late(times: NDArray[np.int64], before: int) -> NDArray[np.bool_]:
+            starts = ((times - size) // slide + 1) * slide
+            # Where windows leave gaps, the first to end after a tuple may not have begun: the tuple has none.
+            return np.asarray((starts + size <= before) & (starts <= times))
+
+        return self._count(low, high, window.time, late)
 
     def _count(
         self, low: int, high: int, kind: Time, late: Callable[[NDArray[np.int64], int], NDArray[np.bool_]]
     ) -> int:
         found = 0
-        for train in self._trains[bisect.bisect_right(self._ends, low) :]:
+        for train in self._behind(low):
             if train.first >= high:
                 break
             before = _before(train, kind)
@@ -233,25 +241,25 @@ class StreamLog:
 
     def oldest(self, position: int) -> float:
         """When the tuple at a position arrived. Within a train arrivals are taken as evenly spread."""
-        i = bisect.bisect_right(self._ends, position)
-        if i >= len(self._trains):
+        train = next(self._behind(position), None)
+        if train is None:
             return float("inf")
-        train = self._trains[i]
-        share = (position - train.first) / train.count
+        share = (position - train.first) / max(1, train.count - 1)
         return (train.arrived_first + share * (train.arrived_last - train.arrived_first)) / _MICROS
 
     def arrived(self, position: int, n: int) -> float:
         """Sum of the arrival times of n tuples from a position on, in seconds."""
-        total, i = 0.0, bisect.bisect_right(self._ends, position)
-        while n > 0 and i < len(self._trains):
-            train = self._trains[i]
+        total = 0.0
+        for train in self._behind(position):
+            if n <= 0:
+                break
             take = min(n, train.end - position)
             if take == train.count:
                 total += train.arrived_sum
             elif take:
                 middle = self.oldest(position) + self.oldest(position + take - 1)
                 total += take * middle / 2
-            n, position, i = n - take, position + take, i + 1
+            n, position = n - take, position + take
         return total
 
     def path(self, train: StoredTrain) -> Path:
@@ -261,14 +269,14 @@ class StreamLog:
     def drop(self, position: int) -> int:
         """Forget the trains that end at or before a position, but for the newest; how many went."""
         with self._lock:
-            count = min(bisect.bisect_right(self._ends, position), len(self._trains) - 1)
+            count = min(_ended(self._trains, position), len(self._trains) - 1)
             if count <= 0:
                 return 0
             gone = self._trains[:count]
             self._manifest.drop_trains(self.name, self._trains[count].seq)
-            # Queries that look at the lists meanwhile go on with the old ones.
-            self._trains, self._ends = self._trains[count:], self._ends[count:]
-            self._panes = {key: panes for key, panes in self._panes.items() if key[0] > gone[-1].seq}
+            # Queries that look at the list meanwhile go on with the old one.
+            self._trains = self._trains[count:]
+            self._panes = {key: panes for key, panes in list(self._panes.items()) if key[0] > gone[-1].seq}
         for train in gone:
             self.path(train).unlink(missing_ok=True)
         return count
@@ -281,13 +289,19 @@ class StreamLog:
     # Inside
 
     def _last(self) -> StoredTrain | None:
-        return self._trains[-1] if self._trains else None
+        trains = self._trains
+        return trains[-1] if trains else None
+
+    def _behind(self, position: int) -> Iterator[StoredTrain]:
+        """The trains that end behind a position."""
+        trains = self._trains
+        for i in range(_ended(trains, position), len(trains)):
+            yield trains[i]
 
     def _enter(self, train: StoredTrain | None, state: State | None) -> None:
         self.state = state if state is not None else self.state
         if train:
             self._trains.append(train)
-            self._ends.append(train.end)
 
     def _stamps(self, n: int, arrived: NDArray[np.float64] | None) -> NDArray[np.int64]:
         last = self._last()
@@ -335,7 +349,8 @@ class StreamLog:
         last = self._last()
         now = round(time.time() * _MICROS)
         seq, first = (last.seq + 1, last.end) if last else (0, 0)
-        return StoredTrain(seq, first, 0, 0, now, now, 0.0, None, None, before[0], after[0], before[1], after[1])
+        newest = last.newest if last else now
+        return StoredTrain(seq, first, 0, 0, newest, now, 0.0, None, None, before[0], after[0], before[1], after[1])
 
     def _bury(self, rejected: Sequence[Rejected]) -> dict[str, int]:
         """Write rejected rows to the dead letters, a file per train, and count them by reason."""
@@ -379,6 +394,11 @@ def write(table: pa.Table, file: Path) -> None:
 def _read(file: Path, columns: list[str | None]) -> pa.Table:
     with pa.memory_map(str(file)) as source:
         return pa.ipc.open_file(source).read_all().select(columns)
+
+
+def _ended(trains: Sequence[StoredTrain], position: int) -> int:
+    """How many trains end at or before a position."""
+    return bisect.bisect_right(trains, position, key=lambda train: train.end)
 
 
 def _before(train: StoredTrain, time: Time) -> int:
