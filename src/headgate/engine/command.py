@@ -34,6 +34,8 @@ _STALE = 5.0
 _WIDE = 160
 _MOST_HELD = 1000
 _SPARK_LOG = "spark.log"
+STATUS = "status.json"
+"""The name in `headgate.engine.status`, which would load Spark for a look at a file."""
 
 _Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
@@ -273,18 +275,16 @@ def _in_lines(err: Console) -> Iterator[Callable[["Row"], None]]:
 
 
 def _status(folder: Path) -> dict[str, Any]:
-    from headgate.engine.status import NAME
-
-    file = folder / NAME
+    file = folder / STATUS
     remedy = "Name the state folder of an engine that has been started."
     try:
         found = json.loads(file.read_text())
     except OSError as error:
-        raise InputError(f"a state folder has a {NAME}", f"{folder} ({error.strerror})", remedy) from None
+        raise InputError(f"a state folder has a {STATUS}", f"{folder} ({error.strerror})", remedy) from None
     except ValueError:
-        raise InputError(f"{NAME} is written by an engine", "no JSON", remedy, str(file)) from None
+        raise InputError(f"{STATUS} is written by an engine", "no JSON", remedy, str(file)) from None
     if not isinstance(found, dict) or not {"running", "time", "accounting"} <= found.keys():
-        raise InputError(f"{NAME} is written by an engine", "other JSON", remedy, str(file))
+        raise InputError(f"{STATUS} is written by an engine", "other JSON", remedy, str(file))
     return found
 
 

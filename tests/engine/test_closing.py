@@ -1,0 +1,82 @@
+import json
+import math
+
+import pytest
+from rich.console import Console
+
+from engine.snapshots import query, snapshot, stream, table
+from headgate.engine.closing import closing, document, failed, groups
+
+
+def measured(name, group, results, response, slowdown):
+    figures = {"response_mean": response, "response_p99": 2 * response, "slowdown_mean": slowdown}
+    return query(name, group=group, results=results, slowdown_rms=2 * slowdown, **figures)
+
+
+def rows(*queries):
+    return groups(snapshot([], queries)["queries"])
+
+
+def printed(found):
+    console = Console(width=100, color_system=None)
+    with console.capture() as capture:
+        console.print(*closing(found), sep="\n")
+    return capture.get()
+
+
+def test_a_group_weighs_every_result_alike():
+    (row,) = rows(measured("a", "alerts", 100, 1.0, 2.0), measured("b", "alerts", 300, 2.0, 6.0))
+    assert row["queries"] == 2
+    assert row["results"] == 400
+    assert row["response_mean"] == pytest.approx(1.75)
+    assert row["response_p99"] == 4.0
+    assert row["slowdown_mean"] == pytest.approx(5.0)
+    assert row["slowdown_rms"] == pytest.approx(math.sqrt((100 * 4.0**2 + 300 * 12.0**2) / 400))
+
+
+def test_groups_keep_the_order_of_the_queries_and_those_without_results_have_no_figures():
+    found = rows(query("a", group="x"), measured("b", "y", 10, 1.0, 1.0), query("c", group="x", status="failed"))
+    assert [row["name"] for row in found] == ["x", "y"]
+    assert found[0]["failed"] == 1
+    assert found[0]["response_mean"] is found[0]["response_p99"] is found[0]["slowdown_rms"] is None
+
+
+def test_the_document_has_the_stated_keys_and_no_nan():
+    found = document(snapshot([stream(rate=math.nan)], [query(a=math.inf)], overhead_per_run=math.nan))
+    assert found.keys() == {"policy", "elapsed", "streams", "classes", "queries", "accounting", "tables"}
+    assert found["streams"][0]["rate"] is found["queries"][0]["a"] is found["accounting"]["overhead_per_run"] is None
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+@pytest.mark.parametrize(
+    ("streams", "queries", "expected"),
+    [
+        ([stream()], [query()], False),
+        ([stream(status="ended")], [query(status="paused")], False),
+        ([stream(status="failed")], [query()], True),
+        ([stream()], [query(status="failed")], True),
+    ],
+)
+def test_a_run_failed_if_a_stream_or_a_query_did(streams, queries, expected):
+    assert failed(snapshot(streams, queries)) is expected
+
+
+def test_the_closing_tables_have_groups_streams_and_what_went_wrong():
+    text = printed(
+        snapshot(
+            [
+                stream(tuples=12_345, late=3, rejected={"not JSON": 2}),
+                stream("other", status="failed", reason="gone"),
+            ],
+            [measured("a", "alerts", 1200, 0.34, 2.0), query("b", status="paused", reason="a timeout")],
+            [table("symbols", "no such file")],
+        )
+    )
+    lines = [" ".join(each.split()) for each in text.splitlines()]
+    assert lines[0] == "12 s under bsd: 0 tuples in, 0 results out, 0 runs"
+    assert "alerts 1 1.2k 340 ms 680 ms 2 4" in lines
+    assert "default 1 0 – – – –" in lines
+    assert "ticks running 12.3k 2 3" in lines
+    assert "stream other (failed): gone" in lines
+    assert "query b (paused): a timeout" in lines
+    assert "table symbols: no such file" in lines
