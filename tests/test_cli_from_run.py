@@ -122,6 +122,12 @@ def test_the_table_shows_measured_beside_predicted_and_then_the_other_policies(t
     assert "alerts" in result.stdout
 
 
+def test_nothing_is_called_lowest_where_much_was_left_waiting(tmp_path):
+    result = headgate("sim", "--from-run", record(tmp_path, until=START + 12), "--policies", "fcfs,hnr")
+    assert "*" not in result.stdout
+    assert "the run was stopped, and what waited then counts in no other column" in result.stdout.replace("\n", " ")
+
+
 def test_without_names_every_policy_of_trains_is_predicted_with_the_trains_of_the_run(tmp_path):
     document = json.loads(headgate("sim", "--from-run", record(tmp_path, "rr") / NAME, "--json").stdout)
     named = [p["policy"] for p in document["predicted"]]
@@ -130,21 +136,6 @@ def test_without_names_every_policy_of_trains_is_predicted_with_the_trains_of_th
     assert all(p["avg_train"] > 1.5 for p in document["predicted"])
     assert document["options"] == OPTIONS
     assert document["streams"] == {"ticks": {"tuples": 240}, "news": {"tuples": 60}}
-
-
-def test_a_policy_that_takes_no_trains_can_be_named(tmp_path):
-    result = headgate("sim", "--from-run", record(tmp_path, "bsd"), "--policies", "bsd-clustered", "--json")
-    assert json.loads(result.stdout)["predicted"][1]["avg_train"] == 1.0
-
-
-def test_a_recorded_policy_that_takes_no_trains_is_replayed_without(tmp_path):
-    file = record(tmp_path) / NAME
-    file.write_text(file.read_text().replace('"policy":"bsd"', '"policy":"bsd-clustered"'))
-    document = json.loads(headgate("sim", "--from-run", tmp_path, "--policies", "bsd", "--json").stdout)
-    assert [(p["policy"], p["avg_train"] > 1) for p in document["predicted"]] == [
-        ("bsd-clustered", False),
-        ("bsd", True),
-    ]
 
 
 @pytest.mark.parametrize(

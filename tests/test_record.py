@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headgate.errors import InputError
 from headgate.monitor.figures import Response
-from headgate.record import NAME, Arrived, Began, Changed, Planned, Ran, Recorder, read
+from headgate.record import NAME, Arrived, Began, Changed, Life, Planned, Ran, Recorder, read
 
 BEGAN = Began(100.0, "bsd", {"train": {"most": 500, "slice": 0.5}}, 2)
 PLANNED = Planned(100.0, "big", ("big", "small"), "alerts", {"ticks": 0}, a=0.5, b=0.5, S=0.5)
@@ -52,10 +52,9 @@ def test_what_is_read_is_what_was_written(record, tmp_path):
     changed = Changed(103.0, "big", "failed")
     found = record(BEGAN, PLANNED, TRAIN, RAN, failed, changed)
     assert found.began == BEGAN
-    assert found.planned == (PLANNED,)
     assert found.arrived == (TRAIN,)
+    assert found.lives == (Life((PLANNED,), (RAN, failed), ((-math.inf, 100.0), (103.0, math.inf))),)
     assert found.ran == (RAN, failed)
-    assert found.changed == (changed,)
     assert found.path == tmp_path / NAME
     assert read(tmp_path / NAME) == found
 
@@ -89,7 +88,7 @@ def test_a_crash_costs_no_more_than_the_line_it_tore(tmp_path_factory, cut):
     file.write_bytes(whole[: len(whole) - cut])
     lines = file.read_bytes().count(b"\n")
     found = read(folder)
-    assert 1 + len(found.planned) + len(found.arrived) + len(found.ran) == lines
+    assert 2 + len(found.arrived) + len(found.ran) == lines
     again = Recorder(folder)
     for entry in (replace(BEGAN, time=200.0), PLANNED, RAN):
         again.append(entry)
@@ -104,14 +103,14 @@ def test_the_last_start_counts_and_what_arrived_before_is_kept(record):
     moved = replace(PLANNED, time=200.0, reads={"ticks": 3})
     found = record(replace(BEGAN, time=200.0, policy="hnr"), moved, later, replace(RAN, positions={"ticks": (3, 6)}))
     assert found.began.policy == "hnr"
-    assert (len(found.ran), found.changed) == (1, ())
+    assert (len(found.ran), found.lives[0].away) == (1, ((-math.inf, 200.0),))
     assert found.streams["ticks"].numbers.tolist() == [0, 1, 2, 3, 4, 5]
-    assert found.waiting("big") == 0
+    assert found.measured.overall.waiting == 0
 
 
 def test_what_was_planned_before_the_start_does_not_count(record):
     found = record(replace(PLANNED, a=9.0), Changed(99.0, "big", "paused"), BEGAN, PLANNED, TRAIN, RAN)
-    assert (found.planned, found.changed) == ((PLANNED,), ())
+    assert found.lives == (Life((PLANNED,), (RAN,), ((-math.inf, 100.0),)),)
 
 
 def test_the_tuples_of_a_train_are_evenly_spread_and_can_be_read_at_its_end(record):
@@ -128,7 +127,8 @@ def test_a_unit_has_its_latest_statistics_and_begins_where_it_first_stood(record
     later = replace(PLANNED, time=103.0, a=0.25, reads={"ticks": 4})
     found = record(BEGAN, PLANNED, RAN, later)
     assert found.units == {"big": later}
-    assert found.entered == {"big": PLANNED}
+    assert found.lives[0].planned == (PLANNED, later)
+    assert found.lives[0].stands == {"ticks": 4}
     assert found.ended == 104.0
 
 
@@ -144,13 +144,32 @@ def test_a_stream_that_has_had_no_tuple_is_empty(record):
         ([(101, "added")], []),
         ([(101, "paused"), (103, "resumed")], [(101, 103)]),
         ([(101, "failed"), (102, "paused"), (103, "resumed")], [(101, 103)]),
-        ([(101, "removed"), (103, "added"), (105, "removed")], [(101, 103), (105, math.inf)]),
+        ([(101, "paused"), (103, "resumed"), (105, "paused")], [(101, 103), (105, math.inf)]),
+        ([(101, "paused"), (105, "removed")], [(101, 105)]),
     ],
 )
 def test_a_unit_is_away_until_it_is_planned_and_while_it_is_stopped(record, changes, away):
     others = [Changed(101.5, "other", "removed")]
     found = record(BEGAN, PLANNED, RAN, *others, *(Changed(float(time), "big", what) for time, what in changes))
-    assert found.away("big") == ((-math.inf, 100.0), *away)
+    assert found.lives[0].away == ((-math.inf, 100.0), *away)
+
+
+def test_a_unit_that_comes_back_after_it_was_removed_reads_on_where_it_is_planned_then(record):
+    fused = replace(PLANNED, time=102.0, unit="fused", queries=("big", "small"), reads={"ticks": 1})
+    back = replace(PLANNED, time=110.0, reads={"ticks": 3})
+    found = record(
+        *(BEGAN, PLANNED, Changed(100.0, "big", "added"), TRAIN, replace(RAN, positions={"ticks": (0, 1)}, n=1)),
+        *(Changed(102.0, "big", "removed"), fused, Changed(102.0, "fused", "added")),
+        *(replace(RAN, unit="fused", positions={"ticks": (1, 3)}, n=2), Changed(110.0, "fused", "removed")),
+        *(back, Changed(110.0, "big", "added"), replace(RAN, positions={"ticks": (3, 4)}, n=1, finished=111.0)),
+    )
+    assert [(life.latest.unit, life.planned[0].reads, life.stands, life.removed) for life in found.lives] == [
+        ("big", {"ticks": 0}, {"ticks": 1}, True),
+        ("fused", {"ticks": 1}, {"ticks": 3}, True),
+        ("big", {"ticks": 3}, {"ticks": 4}, False),
+    ]
+    assert (found.measured.units["big"].runs, found.measured.units["fused"].runs) == (2, 1)
+    assert found.measured.overall.waiting == 0
 
 
 def test_the_measured_figures_are_those_of_the_results(record):

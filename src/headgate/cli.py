@@ -114,7 +114,7 @@ def sim(
 
 def _replay(folder: Path, policies: str | None, *, as_json: bool) -> None:
     from headgate.record import read  # noqa: PLC0415
-    from headgate.sim.comparison import by_group, compare, overview  # noqa: PLC0415
+    from headgate.sim.comparison import by_group, compare, legend, overview  # noqa: PLC0415
 
     recorded = read(folder)
     names = None if policies is None else [name.strip() for name in policies.split(",") if name.strip()]
@@ -127,9 +127,7 @@ def _replay(folder: Path, policies: str | None, *, as_json: bool) -> None:
     lanes = f"{began.lanes} lane{'s' if began.lanes > 1 else ''}"
     console.print(Text(f"{recorded.path}: {recorded.ended - began.time:,.1f} s on {lanes}", style="bold"))
     console.print(overview(found))
-    console.print(
-        "* lowest prediction of its column; a is the part of a run that does not depend on its train", style="dim"
-    )
+    console.print(legend(found), style="dim")
     if groups := by_group(found):
         console.print("\naverage slowdown by group of queries", style="bold")
         console.print(groups)

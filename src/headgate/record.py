@@ -9,7 +9,7 @@ import math
 import mmap
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
@@ -98,7 +98,7 @@ Entry: TypeAlias = Began | Arrived | Planned | Ran | Changed
 _Entry = TypeVar("_Entry", Began, Arrived, Planned, Ran, Changed)
 
 _KINDS: dict[str, TypeAdapter[Entry]] = {kind.__name__.lower(): TypeAdapter(kind) for kind in get_args(Entry)}
-_AWAY = ("paused", "removed", "failed")
+_AWAY = ("paused", "failed")
 
 
 class Recorder:
@@ -138,77 +138,82 @@ class Logged(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Life:
+    """A unit from when it was planned until it was removed: its statistics over time, its runs, when it was away."""
+
+    planned: tuple[Planned, ...]
+    ran: tuple[Ran, ...]
+    away: tuple[tuple[float, float], ...]
+    removed: bool = False
+
+    @property
+    def latest(self) -> Planned:
+        """The unit with its latest statistics."""
+        return self.planned[-1]
+
+    @property
+    def stands(self) -> dict[str, int]:
+        """The number of the tuple of each stream that it would read next."""
+        found = dict(self.planned[0].reads)
+        for ran in self.ran:
+            found |= {stream: hi for stream, (_, hi) in ran.positions.items() if ran.error is None}
+        return found
+
+    @cached_property
+    def served(self) -> Served:
+        """What became of its tuples, but for those that wait."""
+        found = Served(self.latest.unit, self.latest.group, Cost(self.latest.a, self.latest.b))
+        for ran in self.ran:
+            busy = ran.finished - ran.started
+            if ran.error is None:
+                found.add(ran.n, busy, ran.results, ran.response)
+            else:
+                found.add(0, busy, 0, Response())
+        return found
+
+
+@dataclass(frozen=True)
 class Recorded:
     """The last run in a record: all since the engine last began, and the tuples that had arrived before."""
 
     path: Path
     began: Began
     arrived: tuple[Arrived, ...]
-    planned: tuple[Planned, ...]
-    ran: tuple[Ran, ...]
-    changed: tuple[Changed, ...]
+    lives: tuple[Life, ...]
 
-    @property
-    def ended(self) -> float:
-        """The last time that the record knows of."""
-        known = [self.began.time, *(train.until for train in self.arrived), *(run.finished for run in self.ran)]
-        return max(known + [plan.time for plan in self.planned] + [change.time for change in self.changed])
+    @cached_property
+    def ran(self) -> tuple[Ran, ...]:
+        """The runs, in the order in which they ended."""
+        return tuple(sorted((ran for life in self.lives for ran in life.ran), key=lambda ran: ran.finished))
 
     @cached_property
     def units(self) -> dict[str, Planned]:
         """The units with their latest statistics."""
-        return {planned.unit: planned for planned in self.planned}
+        return {life.latest.unit: life.latest for life in self.lives}
 
     @cached_property
-    def entered(self) -> dict[str, Planned]:
-        """The units as they were when the run first knew them: from where on they read."""
-        return {planned.unit: planned for planned in reversed(self.planned)}
+    def ended(self) -> float:
+        """The last time that the record knows of."""
+        known = [self.began.time, *(train.until for train in self.arrived), *(ran.finished for ran in self.ran)]
+        return max(known + [planned.time for planned in self.units.values()])
 
     @cached_property
     def streams(self) -> dict[str, Logged]:
         """The tuples of each stream that a unit reads, those of a train evenly spread."""
-        names = dict.fromkeys(stream for planned in self.planned for stream in planned.reads)
+        names = dict.fromkeys(stream for planned in self.units.values() for stream in planned.reads)
         return {name: _logged([a for a in self.arrived if a.stream == name]) for name in names}
-
-    def away(self, unit: str) -> tuple[tuple[float, float], ...]:
-        """When the unit could not run: before it was planned, and while it was paused, failed or removed."""
-        found = [(-math.inf, self.entered[unit].time)]
-        since = None
-        for change in self.changed:
-            if change.unit != unit:
-                continue
-            if change.what in _AWAY:
-                since = change.time if since is None else since
-            elif since is not None:
-                found.append((since, change.time))
-                since = None
-        return (*found, (since, math.inf)) if since is not None else tuple(found)
-
-    def waiting(self, unit: str) -> int:
-        """The tuples that the unit had not read in the end, if it could still have run."""
-        if self.away(unit)[-1][1] == math.inf:
-            return 0
-        stands = dict(self.entered[unit].reads)
-        for ran in self._of(unit):
-            stands |= {stream: hi for stream, (_, hi) in ran.positions.items()}
-        return sum(int((self.streams[stream].numbers >= at).sum()) for stream, at in stands.items())
 
     @cached_property
     def measured(self) -> Summary:
         """What the run's results showed."""
-        served = {name: Served(name, unit.group, Cost(unit.a, unit.b)) for name, unit in self.units.items()}
-        for ran in self.ran:
-            one, busy = served[ran.unit], ran.finished - ran.started
-            if ran.error is None:
-                one.add(ran.n, busy, ran.results, ran.response)
-            else:
-                one.add(0, busy, 0, Response())
-        for name, one in served.items():
-            one.waiting = self.waiting(name)
-        return summarise(list(served.values()), self.began.lanes * (self.ended - self.began.time))
+        served = [replace(life.served, waiting=self._waiting(life)) for life in self.lives]
+        return summarise(served, self.began.lanes * (self.ended - self.began.time))
 
-    def _of(self, unit: str) -> list[Ran]:
-        return [ran for ran in self.ran if ran.unit == unit and ran.error is None]
+    def _waiting(self, life: Life) -> int:
+        """The tuples that it had not read in the end, if it could still have run."""
+        if life.removed or life.away[-1][1] == math.inf:
+            return 0
+        return sum(int((self.streams[name].numbers >= at).sum()) for name, at in life.stands.items())
 
 
 def _logged(trains: list[Arrived]) -> Logged:
@@ -231,15 +236,48 @@ def read(path: Path) -> Recorded:
         got = "none that began" if entries else "an empty file"
         raise InputError("a record holds a run", got, "Run the pipeline first.", str(file))
     start, began = starts[-1]
-    last = entries[start:]
-    planned, ran = _only(Planned, last), _only(Ran, last)
-    if not ran:
+    lives = _lives(entries[start:], str(file))
+    if not any(life.ran for life in lives):
         rule, remedy = "a recorded run has at least one run of a unit", "Let the engine run until it has results."
         raise InputError(rule, "none since the engine last began", remedy, str(file))
-    if strange := {r.unit for r in ran} - {p.unit for p in planned}:
-        got = f"'{min(strange)}' without"
-        raise InputError("every unit that ran has its statistics in the record", got, "Record again.", str(file))
-    return Recorded(file, began, _only(Arrived, entries), planned, ran, _only(Changed, last))
+    return Recorded(file, began, _only(Arrived, entries), lives)
+
+
+def _lives(entries: list[Entry], place: str) -> tuple[Life, ...]:
+    """The entries of one run by the life of a unit that they belong to."""
+    found: list[list[Entry]] = []
+    latest: dict[str, list[Entry]] = {}
+    gone: set[str] = set()
+    for entry in entries:
+        if isinstance(entry, Began | Arrived):
+            continue
+        if isinstance(entry, Planned) and (entry.unit not in latest or entry.unit in gone):
+            found.append([])
+            latest[entry.unit] = found[-1]
+            gone.discard(entry.unit)
+        if entry.unit in latest:
+            latest[entry.unit].append(entry)
+        elif isinstance(entry, Ran):
+            rule, got = "every unit that ran has its statistics in the record", f"'{entry.unit}' without"
+            raise InputError(rule, got, "Record again.", place)
+        if isinstance(entry, Changed) and entry.what == "removed":
+            gone.add(entry.unit)
+    return tuple(_life(life) for life in found)
+
+
+def _life(entries: list[Entry]) -> Life:
+    planned = _only(Planned, entries)
+    away, since = [(-math.inf, planned[0].time)], math.inf
+    changes = _only(Changed, entries)
+    for change in changes:
+        if change.what in _AWAY:
+            since = min(since, change.time)
+        elif since < math.inf:
+            away.append((since, change.time))
+            since = math.inf
+    if since < math.inf:
+        away.append((since, math.inf))
+    return Life(planned, _only(Ran, entries), tuple(away), bool(changes) and changes[-1].what == "removed")
 
 
 def _only(kind: type[_Entry], entries: list[Entry]) -> tuple[_Entry, ...]:

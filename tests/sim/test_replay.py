@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from headgate.errors import InputError
 from headgate.model.network import Network, Query
 from headgate.model.operator import Kind, Operator
+from headgate.monitor.figures import Response
 from headgate.policy.registry import POLICIES, create
+from headgate.record import Arrived, Began, Life, Planned, Ran, Recorded
 from headgate.sim import replay as module
 from headgate.sim.metrics import summarise
-from headgate.sim.replay import UnitSpec, Workload, replay
+from headgate.sim.replay import Belief, UnitSpec, Workload, replay
 from headgate.sim.run import Setting
 from headgate.sim.simulation import Simulation
 from helpers import operator
@@ -234,6 +236,7 @@ def test_groups_and_units_add_up_to_all(seed):
         (lambda: one(a=0.0, b=0.0), "a run takes longer than 0 s"),
         (lambda: one(a=-1.0), "a cost is a finite number"),
         (lambda: one(S=math.nan), "results per tuple are zero or more"),
+        (lambda: one(beliefs=(Belief(0.0, 0.0, 0.0, 1.0),)), "a run takes longer than 0 s"),
         (lambda: Workload((one(),), {}), "its streams have arrivals"),
         (lambda: Workload((one(),), times(2, 1)), "times are ascending"),
         (lambda: Workload((one(),), times(1, 2), times(2, 1)), "times are ascending"),
@@ -252,3 +255,48 @@ def test_a_stream_without_tuples_gives_no_results():
     found = replay(Workload((one(),), times()), "bsd")
     assert found.summary.overall.runs == 0
     assert math.isnan(found.summary.overall.avg_slowdown)
+
+
+def test_a_policy_goes_by_what_it_believes_and_runs_take_what_they_take():
+    # Taken for 4 s a tuple, the slice has one; from 2.0 on the policy knows better, at its next decision.
+    beliefs = (Belief(-1.0, 0.0, 4.0, 1.0), Belief(2.0, 0.0, 1.0, 1.0))
+    workload = Workload((one(a=0.0, b=1.0, beliefs=beliefs),), times(*[0] * 9))
+    _, runs = watched(workload, "fcfs", {"train": {"slice": 4.0}})
+    assert runs == [(0, 1, 0.0, 1.0), (0, 1, 1.0, 2.0), (0, 4, 2.0, 6.0), (0, 3, 6.0, 9.0)]
+
+
+def test_beliefs_decide_who_is_first():
+    units = (one(beliefs=(Belief(0.0, 1.0, 9.0, 1.0),)), UnitSpec("p", ("s",), 1.0, 2.0))
+    _, runs = watched(Workload(units, times(0)), "hnr")
+    assert [unit for unit, _, _, _ in runs] == [1, 0]
+
+
+def test_a_unit_ends_at_its_place_in_the_stream():
+    found = replay(Workload((one(last={"s": 2}),), times(0, 1, 2, 3)), "fcfs")
+    assert (found.summary.overall.results, found.summary.overall.waiting) == (2, 0)
+
+
+def test_each_life_of_a_recorded_unit_has_the_tuples_that_it_had(tmp_path):
+    def life(unit, start, numbers, *, removed):
+        planned = Planned(start, unit, (unit,), "default", {"s": numbers[0]}, a=0.0, b=1.0, S=1.0)
+        done = Response(1.0, 1.0, 1.0)
+        ran = [Ran(start, unit, {"s": (k, k + 1)}, 1, start, start + 1, 0, 1, done, "", {}) for k in numbers]
+        return Life((planned,), tuple(ran), ((-math.inf, start),), removed)
+
+    # The engine began at 100, `q` gave way to `both` at 102 and came back at 103; number 4 is lost.
+    lives = (
+        life("q", 100.0, [3], removed=True),
+        life("both", 102.0, [5], removed=True),
+        life("q", 103.0, [6, 7], removed=False),
+    )
+    trains = (Arrived("s", 0, 4, 90.0, 99.0), Arrived("s", 5, 3, 99.0, 99.0))
+    workload = Workload.from_record(Recorded(tmp_path, Began(100.0, "fcfs", {}, 1), trains, lives))
+    assert [(unit.first, unit.last) for unit in workload.units] == [
+        ({"s": 3}, {"s": 4}),
+        ({"s": 4}, {"s": 5}),
+        ({"s": 5}, {}),
+    ]
+    found, runs = watched(workload, "fcfs")
+    assert runs == [(0, 1, 0.0, 1.0), (1, 1, 2.0, 3.0), (2, 1, 3.0, 4.0), (2, 1, 4.0, 5.0)]
+    assert found.summary.units["q"].runs == 3
+    assert found.summary.overall.waiting == 0

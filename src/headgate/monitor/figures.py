@@ -88,11 +88,11 @@ class Summary:
 
 def summarise(served: Sequence[Served], seconds: float) -> Summary:
     """The summary of units that shared so many seconds of lanes."""
-    groups = dict.fromkeys(one.group for one in served)
+    groups, units = (dict.fromkeys(getattr(one, kind) for one in served) for kind in ("group", "unit"))
     return Summary(
         figures(served, seconds),
         {group: figures([one for one in served if one.group == group], seconds) for group in groups},
-        {one.unit: figures([one], seconds) for one in served},
+        {unit: figures([one for one in served if one.unit == unit], seconds) for unit in units},
     )
 
 

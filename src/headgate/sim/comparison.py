@@ -30,6 +30,9 @@ _COLUMNS: tuple[tuple[str, Callable[[Figures], float]], ...] = (
 _MARKED = 5
 """Of the first so many columns the lowest prediction is marked."""
 
+_MANY = 0.01
+"""Where more than this share of the tuples waits in the end, the figures leave out too much to be ranked."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -37,6 +40,14 @@ class Comparison:
 
     recorded: Recorded
     predicted: tuple[Replayed, ...]
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the predictions can be set against each other: none leaves many tuples waiting."""
+        found = [p.summary.overall for p in self.predicted]
+        return len(found) > 1 and all(
+            f.waiting <= _MANY * (f.waiting + f.runs * f.avg_train) for f in found if f.runs
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The comparison as one document."""
@@ -91,7 +102,7 @@ def overview(comparison: Comparison) -> Table:
     ]
 
     def cells(values: list[float]) -> list[Text]:
-        marked = [i < _MARKED and len(predicted) > 1 and v == lowest[i] for i, v in enumerate(values)]
+        marked = [comparison.ranked and i < _MARKED and v == lowest[i] for i, v in enumerate(values)]
         return [_cell(v, best=best) for v, best in zip(values, marked, strict=True)]
 
     table.add_row(Text(own.policy), "measured", *map(_cell, measured))
@@ -100,6 +111,14 @@ def overview(comparison: Comparison) -> Table:
     for other, values in zip(others, predicted[1:], strict=True):
         table.add_row(Text(other.policy), "predicted", *cells(values))
     return table
+
+
+def legend(comparison: Comparison) -> str:
+    """What the signs and columns of the overview mean."""
+    best = "* lowest prediction of its column; " if comparison.ranked else ""
+    left = any(p.summary.overall.waiting for p in comparison.predicted)
+    cut = "; the run was stopped, and what waited then counts in no other column" if left else ""
+    return f"{best}in a: the part of a run that does not depend on its train{cut}"
 
 
 def by_group(comparison: Comparison) -> Table | None:

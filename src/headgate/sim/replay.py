@@ -7,10 +7,11 @@ ask of it takes the same time however many tuples wait.
 
 import heapq
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +29,21 @@ from headgate.record import Recorded
 Floats = NDArray[np.float64]
 
 
+class Belief(NamedTuple):
+    """What the policy takes a unit for from a time on: the time a + b·n of a run, and S results per tuple."""
+
+    since: float
+    a: float
+    b: float
+    S: float
+
+
 @dataclass(frozen=True)
 class UnitSpec:
     """A unit of a workload: the streams it reads, the time a + b·n of a run, and S results per tuple.
 
-    `first` is the place in each stream at which it begins, if that is not the first tuple. It does not run in the
-    stretches [from, to) in which it is `away`.
+    It reads the tuples of each stream from the place `first` on, up to the place `last`. It does not run in the
+    stretches [from, to) in which it is `away`. A policy knows all that, unless `beliefs` say what it takes it for.
     """
 
     name: str
@@ -43,27 +53,34 @@ class UnitSpec:
     S: float = 1.0
     group: str = "default"
     first: Mapping[str, int] = field(default_factory=dict)
+    last: Mapping[str, int] = field(default_factory=dict)
     away: tuple[tuple[float, float], ...] = ()
+    beliefs: tuple[Belief, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.cost.of(1) > 0:
-            rule = f"unit '{self.name}': a run takes longer than 0 s"
-            raise InputError(rule, f"a = {self.a}, b = {self.b}", "Give a or b in seconds, above 0.")
-        if not (math.isfinite(self.S) and self.S >= 0):
-            raise InputError(
-                f"unit '{self.name}': results per tuple are zero or more", self.S, "Give S, such as 0.1."
-            )
+        for _, a, b, S in (self.truth, *self.beliefs):
+            if not Cost(a, b).of(1) > 0:
+                rule = f"unit '{self.name}': a run takes longer than 0 s"
+                raise InputError(rule, f"a = {a}, b = {b}", "Give a or b in seconds, above 0.")
+            if not (math.isfinite(S) and S >= 0):
+                rule = f"unit '{self.name}': results per tuple are zero or more"
+                raise InputError(rule, S, "Give S, such as 0.1.")
 
     @property
     def cost(self) -> Cost:
         """The time of a run."""
         return Cost(self.a, self.b)
 
-    def numbered(self, number: int) -> Unit:
+    @property
+    def truth(self) -> Belief:
+        """What the unit is."""
+        return Belief(-math.inf, self.a, self.b, self.S)
+
+    def numbered(self, number: int, belief: Belief) -> Unit:
         """The unit as a policy knows it, with the ideal time of a tuple in a job of its own."""
-        segment = Segment(self.name, (Stage(self.b, max(LEAST_SHARE, self.S)),), self.cost.of(1))
-        basis = Basis((segment,), self.cost)
-        return Unit(number, Entry(self.name), (self.name,), (segment,), self.cost, basis, cls=self.group)
+        cost = Cost(belief.a, belief.b)
+        segment = Segment(self.name, (Stage(belief.b, max(LEAST_SHARE, belief.S)),), cost.of(1))
+        return Unit(number, Entry(self.name), (self.name,), (segment,), cost, Basis((segment,), cost), cls=self.group)
 
 
 @dataclass(frozen=True)
@@ -99,26 +116,31 @@ class Workload:
 
     @classmethod
     def from_record(cls, recorded: Recorded) -> "Workload":
-        """The tuples and units of a recorded run, the units with their latest statistics.
+        """The tuples and units of a recorded run.
 
-        If the run had served everything in the end, so does the replay; otherwise it stops when the run did.
+        A unit costs what the run took it for in the end, and yields what it did on average; a policy hears of its
+        statistics when that of the run did. A unit that was removed has the tuples that it had read by then. If the
+        run had served everything in the end, so does the replay, else it stops when the run did.
         """
         streams = recorded.streams
+
+        def places(numbers: Mapping[str, int]) -> dict[str, int]:
+            return {name: int(np.searchsorted(streams[name].numbers, number)) for name, number in numbers.items()}
+
         units = tuple(
             UnitSpec(
-                name=name,
-                streams=tuple(planned.reads),
-                a=planned.a,
-                b=planned.b,
-                S=planned.S,
-                group=planned.group,
-                first={
-                    stream: int(np.searchsorted(streams[stream].numbers, number))
-                    for stream, number in recorded.entered[name].reads.items()
-                },
-                away=recorded.away(name),
+                name=life.latest.unit,
+                streams=tuple(life.latest.reads),
+                a=life.latest.a,
+                b=life.latest.b,
+                S=life.served.results / life.served.tuples if life.served.tuples else life.latest.S,
+                group=life.latest.group,
+                first=places(life.planned[0].reads),
+                last=places(life.stands) if life.removed else {},
+                away=life.away,
+                beliefs=tuple(Belief(p.time, p.a, p.b, p.S) for p in life.planned),
             )
-            for name, planned in recorded.units.items()
+            for life in recorded.lives
         )
         drained = recorded.measured.overall.waiting == 0
         return cls(
@@ -167,11 +189,12 @@ class _Feed:
 class _Queue:
     """The place of a unit in its feed, as a policy sees it: with nothing to read while the unit runs or is away."""
 
-    __slots__ = ("away", "feed", "place", "running")
+    __slots__ = ("away", "end", "feed", "place", "running")
 
-    def __init__(self, feed: _Feed, place: int) -> None:
+    def __init__(self, feed: _Feed, place: int, end: int) -> None:
         self.feed = feed
         self.place = place
+        self.end = end
         self.running = False
         self.away = False
 
@@ -180,7 +203,7 @@ class _Queue:
         """Tuples that wait."""
         if self.running or self.away:
             return 0
-        return max(0, self.feed.readable - self.place)
+        return max(0, min(self.feed.readable, self.end) - self.place)
 
     @property
     def oldest(self) -> float:
@@ -200,7 +223,7 @@ class _Queue:
 
     def next(self) -> float:
         """When the next tuple can be read."""
-        return self.feed.seen.item(self.place) if self.place < len(self.feed.seen) else math.inf
+        return self.feed.seen.item(self.place) if self.place < self.end else math.inf
 
 
 class _Server:
@@ -219,16 +242,21 @@ class _Server:
         self._first = [queue.place for queue in self.queues]
         self._ends: list[tuple[float, int, float, Run, Iterator[Run]]] = []
         self._ticks = count()
+        self._units = [spec.numbered(i, spec.truth) for i, spec in enumerate(self.specs)]
+        self._beliefs = deque(
+            sorted((b.since - workload.start, i, b) for i, spec in enumerate(self.specs) for b in spec.beliefs)
+        )
 
     def run(self) -> None:
         """Serve until nothing is left, or the workload's time is up."""
-        self.policy.prepare([spec.numbered(i) for i, spec in enumerate(self.specs)])
+        self.policy.prepare(self._units)
         time = 0.0
         while time < math.inf and time <= self.until:
             self.now = time
             while self._ends and self._ends[0][0] == time:
                 self._end()
             self._look()
+            self._learn()
             while self.idle and (decision := self.policy.choose(View(time, self.queues))) is not None:
                 self._decide(decision)
             time = self._next()
@@ -236,13 +264,22 @@ class _Server:
             self.now = self.until
         self._look()
         for queue, one, first in zip(self.queues, self.served, self._first, strict=True):
-            one.waiting = 0 if queue.away else max(0, queue.feed.readable - first - one.tuples)
+            one.waiting = 0 if queue.away else max(0, min(queue.feed.readable, queue.end) - first - one.tuples)
 
     def _look(self) -> None:
         for feed in self.feeds:
             feed.look(self.now)
         for queue, away in zip(self.queues, self.away, strict=True):
             queue.away = any(lo <= self.now < hi for lo, hi in away)
+
+    def _learn(self) -> None:
+        if not self._beliefs or self._beliefs[0][0] > self.now:
+            return
+        self._units = list(self._units)
+        while self._beliefs and self._beliefs[0][0] <= self.now:
+            _, i, belief = self._beliefs.popleft()
+            self._units[i] = self.specs[i].numbered(i, belief)
+        self.policy.prepare(self._units)
 
     def _decide(self, decision: Decision) -> None:
         self.idle -= 1
@@ -287,20 +324,25 @@ def _queues(workload: Workload) -> list[_Queue]:
     feeds: dict[object, _Feed] = {}
     found = []
     for spec in workload.units:
-        first = [spec.first.get(stream, 0) for stream in spec.streams]
-        # A single stream is the feed itself, wherever the unit begins in it.
-        alone = len(first) == 1
-        key = spec.streams if alone else (spec.streams, *first)
+        reads = [slice(spec.first.get(s, 0), spec.last.get(s, len(workload.arrivals[s]))) for s in spec.streams]
+        # A single stream is the feed itself, wherever in it the unit begins and ends.
+        alone = len(reads) == 1
+        parts = [slice(None)] if alone else reads
+        key = (spec.streams, *((part.start, part.stop) for part in parts))
         if key not in feeds:
-            begins = [0] if alone else first
-            parts = [
-                (workload.arrivals[s][i:] - workload.start, workload.seen(s)[i:] - workload.start, numbers[s][i:])
-                for s, i in zip(spec.streams, begins, strict=True)
+            columns = [
+                (
+                    workload.arrivals[s][part] - workload.start,
+                    workload.seen(s)[part] - workload.start,
+                    numbers[s][part],
+                )
+                for s, part in zip(spec.streams, parts, strict=True)
             ]
-            at, seen, number = (np.concatenate(column) for column in zip(*parts, strict=True))
+            at, seen, number = (np.concatenate(column) for column in zip(*columns, strict=True))
             order = np.argsort(number)
             feeds[key] = _Feed(at[order], seen[order], number[order])
-        found.append(_Queue(feeds[key], first[0] if alone else 0))
+        feed = feeds[key]
+        found.append(_Queue(feed, reads[0].start, reads[0].stop) if alone else _Queue(feed, 0, len(feed.at)))
     return found
 
 
