@@ -38,6 +38,7 @@ from headgate.engine.tables import Table, Tables
 from headgate.engine.units import SingleUnit
 from headgate.engine.windows import Time, Window
 from headgate.errors import HeadgateError, InputError
+from headgate.policy.protocol import Policy
 from headgate.policy.registry import create, listed
 from headgate.policy.trains import Train
 from headgate.record import Arrived, Began, Recorder
@@ -89,7 +90,8 @@ class Engine:
         self._scheduler = Scheduler(made, self._manifest, self._recorder, self._chores)
         self._fuser: Fuser | None = None
         self._began = time.time()
-        self._started = self._closed = False
+        self._started = False
+        self._last: Snapshot | None = None
         self._ending = threading.Event()
         self._housekeeper: threading.Thread | None = None
 
@@ -163,6 +165,9 @@ class Engine:
         stopped. A query that is new starts at what comes `now`, or at the `earliest` train that is still there.
         """
         self._check_name("query", name)
+        if start not in ("now", "earliest"):
+            raise InputError("a query starts now or at the earliest", f"'{start}'", "Write start='earliest'.")
+        most = seconds(limit, "a query's limit", above=0)
         shape = self._window(window, slide, time)
         planned = self._plan(name, sql, shape)
         definition = Definition(sql, "" if shape is None else f"{shape.size}/{shape.slide}", time or "")
@@ -186,10 +191,10 @@ class Engine:
             if known is None:
                 self._manifest.remove(name)
             raise
-        most = seconds(limit, "a query's limit", above=0)
         live = LiveQuery(name, group, planned, made, out, most, progress, empty_job=self._warm(name, made))
-        self._queries[name] = live
+        # Whatever looks through the queries meanwhile finds the unit of each.
         self._scheduler.add(live)
+        self._queries[name] = live
 
     # What happens to it
 
@@ -199,8 +204,8 @@ class Engine:
             self._streams[name].stop()
             return
         query = self._named(name)
-        self._apart(query)
         query.status = "paused"
+        self._apart(query)
         self._scheduler.changed(query.name, "paused")
 
     def resume(self, name: str) -> None:
@@ -218,6 +223,7 @@ class Engine:
         """Forget a query: its progress and its panes, not its results."""
         if name in self._queries:
             query = self._named(name)
+            query.status = "paused"
             self._apart(query)
             self._scheduler.remove(self._queries.pop(name))
             query.close()
@@ -243,7 +249,8 @@ class Engine:
             raise InputError("an engine is started once", "a second start", "Use switch() for another policy.")
         for absent in sorted(set(self._manifest.queries()) - set(self._queries)):
             _log.warning("query %s of this state folder is not registered; its tuples are kept for it", absent)
-        self._use(policy, train, options, fuse=fuse)
+        made = self._made(policy, train, options)
+        self._use(*made, options, fuse=policy == AUTO if fuse is None else fuse)
         self._scheduler.start()
         self._started = True
         for stream in self._streams.values():
@@ -264,24 +271,32 @@ class Engine:
             raise InputError(
                 "a policy is switched while the engine runs", "one that has not started", "Call start()."
             )
+        made = self._made(policy, train, options)
+        if self._fuser:
+            self._fuser.close()
         for query in self._queries.values():
             self._apart(query)
-        self._scheduler.call(lambda: self._use(policy, train, options, fuse=fuse))
+        self._scheduler.call(lambda: self._use(*made, options, fuse=policy == AUTO if fuse is None else fuse))
 
-    def _use(
-        self, policy: str, train: Train | Mapping[str, float] | None, options: Mapping[str, Any], *, fuse: bool | None
-    ) -> None:
+    def _made(
+        self, policy: str, train: Train | Mapping[str, float] | None, options: Mapping[str, Any]
+    ) -> tuple[str, Train, Policy]:
         name = _BEST if policy == AUTO else policy
+        if unknown := set(train or ()) - {"most", "slice"} if not isinstance(train, Train) else None:
+            remedy = "It has most, in tuples, and slice, in seconds."
+            raise InputError("a known bound of a train", f"'{min(unknown)}'", remedy)
         bounds = train if isinstance(train, Train) else Train.of(**(train or self._bounds()))
         given = {**options, "train": bounds} if "train" in listed(name).options else options
-        made = create(name, given)
+        return name, bounds, create(name, given)
+
+    def _use(self, name: str, bounds: Train, made: Policy, options: Mapping[str, Any], *, fuse: bool) -> None:
         self._began = time.time()
         written = {"train": {"most": bounds.most, "slice": bounds.slice}, **options}
         self._recorder.append(Began(self._began, name, written, len(self._scheduler.lanes)))
-        for query in self._queries.values():
+        for query in list(self._queries.values()):
             query.forget()
         self._scheduler.use(name, made)
-        self._fuser = Fuser(self._scheduler) if (policy == AUTO if fuse is None else fuse) else None
+        self._fuser = Fuser(self._scheduler) if fuse else None
 
     def _bounds(self) -> dict[str, float]:
         """A slice of time in which the overhead of a job is a tenth."""
@@ -315,18 +330,17 @@ class Engine:
 
     def stop(self, grace: float = 30.0) -> Snapshot:
         """Stop: sources first, then runs under way are finished, or rolled back if they take longer than `grace`."""
-        if self._closed:
-            return self.status()
-        self._closed = True
+        if self._last:
+            return self._last
+        self._ending.set()
         for stream in self._streams.values():
             stream.stop()
         self._scheduler.stop(grace)
-        self._ending.set()
         if self._housekeeper:
             self._housekeeper.join()
         for query in self._queries.values():
             query.close()
-        last = self.status()
+        self._last = last = self.status()
         self._write_status(last, running=False)
         self._recorder.close()
         self._manifest.close()
@@ -358,8 +372,8 @@ class Engine:
         return dict(self._queries)
 
     def status(self) -> Snapshot:
-        """How everything fares, now."""
-        return snapshot(self._streams, self._queries, self._scheduler, self._tables, self._began)
+        """How everything fares, now, or at the end if it is stopped."""
+        return self._last or snapshot(self._streams, self._queries, self._scheduler, self._tables, self._began)
 
     # Inside
 
@@ -379,15 +393,16 @@ class Engine:
 
     def _chores(self) -> None:
         """About once a second: let time pass in silent streams, and let go of trains that nobody needs."""
-        windows = [_window_of(query.plan) for query in self._queries.values()]
-        absent = set(self._manifest.queries()) - set(self._queries)
-        for name, stream in self._streams.items():
-            readers = [query for query in self._queries.values() if name in query.evaluation.streams]
-            stream.pass_time([w for w, q in zip(windows, self._queries.values(), strict=True) if w and q in readers])
+        # Queries are added and removed by other threads meanwhile.
+        queries = list(self._queries.values())
+        absent = set(self._manifest.queries()) - {query.name for query in queries}
+        for name, stream in list(self._streams.items()):
+            readers = [query for query in queries if name in query.evaluation.streams]
+            stream.pass_time([window for query in readers if (window := _window_of(query.plan))])
             if not absent:
                 needed = [query.evaluation.needed(query.progress, name) for query in readers]
                 stream.log.drop(min(needed, default=stream.log.head))
-        for query in self._queries.values():
+        for query in queries:
             if not self._scheduler.unit_of(query).busy:
                 query.evaluation.tidy(query.progress)
 
@@ -406,9 +421,10 @@ class Engine:
         """What takes longer than a decision may: writing the status, planning fused units."""
         while not self._ending.wait(_STATUS_EVERY):
             self._write_status(self.status(), running=True)
-            for name, stream in self._streams.items():
-                if self._fuser:
-                    self._fuser.look(stream.log, Setting(name, {name: stream.log}, self._views, self.state))
+            fuser = self._fuser
+            for name, stream in list(self._streams.items()):
+                if fuser:
+                    fuser.look(stream.log, Setting(name, {name: stream.log}, self._views, self.state))
 
     def _write_status(self, found: Snapshot, *, running: bool) -> None:
         file = self.state / STATUS

@@ -5,6 +5,7 @@ dominates, separate units leave the policy its choice. The scheduler measures bo
 """
 
 import logging
+import threading
 
 from headgate.engine.evaluation.protocol import Setting
 from headgate.engine.log.stream import StreamLog
@@ -29,36 +30,58 @@ class Fuser:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
+        # A meeting is not left while it is about to fuse.
+        self._lock = threading.Lock()
+        self._over = False
         self._meeting: dict[str, tuple[tuple[LiveQuery, ...], int]] = {}
         self._made = 0
 
     def look(self, log: StreamLog, setting: Setting) -> None:
         """Begin or go on with the fusing of a stream's light queries. Not for the scheduler's thread: it plans."""
-        if log.name in self._meeting:
-            self._meet(log, setting)
-            return
+        with self._lock:
+            if log.name in self._meeting:
+                self._meet(log, setting)
+            elif not self._over:
+                self._call(log)
+
+    def leave(self, query: LiveQuery) -> None:
+        """Let go of a meeting that the query takes part in."""
+        with self._lock:
+            for stream, (queries, _) in list(self._meeting.items()):
+                if query in queries:
+                    self._end(stream)
+
+    def close(self) -> None:
+        """Let go of all meetings, and call no others."""
+        with self._lock:
+            self._over = True
+            for stream in list(self._meeting):
+                self._end(stream)
+
+    def _call(self, log: StreamLog) -> None:
         light = self._light(log.name)
         if len(light) < 2:
             return
         queries = tuple(query for unit in light for query in unit.queries)
-        at = max(query.progress.cursors[log.name] for query in queries)
+        self._hold(log.name, queries)
+
+    def _hold(self, stream: str, queries: tuple[LiveQuery, ...]) -> None:
+        at = max(query.progress.cursors[stream] for query in queries)
         for query in queries:
             query.hold = at
-        self._meeting[log.name] = queries, at
+        self._meeting[stream] = queries, at
         self._scheduler.wake()
-
-    def leave(self, query: LiveQuery) -> None:
-        """Let go of a meeting that the query takes part in."""
-        for stream, (queries, _) in list(self._meeting.items()):
-            if query in queries:
-                self._end(stream)
 
     def _meet(self, log: StreamLog, setting: Setting) -> None:
         queries, at = self._meeting[log.name]
         if any(query.status != "running" or query.alone for query in queries):
             self._end(log.name)
             return
-        if any(query.progress.cursors[log.name] != at for query in queries):
+        cursors = {query.progress.cursors[log.name] for query in queries}
+        if cursors != {at}:
+            # A run that was under way when they were called may have gone beyond.
+            if max(cursors) > at:
+                self._hold(log.name, queries)
             return
         try:
             parts = [part for query in queries if (part := fusable(query))]

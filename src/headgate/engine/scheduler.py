@@ -96,9 +96,19 @@ class Scheduler:
         if not self._thread.is_alive():
             change()
             return
-        made = self._soon(change)
+        failed: list[Exception] = []
+
+        def attempt() -> None:
+            try:
+                change()
+            except Exception as error:  # noqa: BLE001 - whoever asked for the change is told
+                failed.append(error)
+
+        made = self._soon(attempt)
         while not made.wait(_TICK) and self._thread.is_alive():
             pass
+        if failed:
+            raise failed[0]
 
     def add(self, query: LiveQuery) -> None:
         """Take a query into the plan."""
@@ -146,8 +156,10 @@ class Scheduler:
         if self._assigned or self._todo:
             return False
         now = time.time()
-        resting = any(q.status == "running" and now < q.resting for unit in self.units for q in unit.queries)
-        return not resting and not any(unit.busy or unit.waiting(now).pending for unit in self.units)
+        queries = [query for unit in self.units for query in unit.queries]
+        # Whoever waits for others to be fused with has tuples behind that position.
+        soon = any(q.hold is not None or (q.status == "running" and now < q.resting) for q in queries)
+        return not soon and not any(unit.busy or unit.waiting(now).pending for unit in self.units)
 
     def running(self, lane: Lane) -> str | None:
         """The unit that a lane runs."""

@@ -114,15 +114,18 @@ def snapshot(
 ) -> Snapshot:
     """How an engine fares now."""
     now = time.time()
-    of_streams = tuple(_stream(name, stream) for name, stream in streams.items())
-    of_queries = tuple(_query(query, scheduler, now) for query in queries.values())
-    busy = sum(query.served.busy for query in queries.values())
+    # Streams and queries come and go while one looks.
+    of_streams = tuple(_stream(name, stream) for name, stream in list(streams.items()))
+    units = {query.name: unit.name for unit in scheduler.units for query in unit.queries}
+    there = [query for query in list(queries.values()) if query.name in units]
+    of_queries = tuple(_query(query, units[query.name], scheduler, now) for query in there)
+    busy = sum(query.served.busy for query in there)
     return Snapshot(
         now,
         now - began,
         scheduler.policy_name,
         of_streams,
-        tuple(TableStatus(name, tables.problems.get(name)) for name in tables.columns),
+        tuple(TableStatus(name, tables.problems.get(name)) for name in list(tables.columns)),
         of_queries,
         tuple(LaneStatus(lane.name, scheduler.running(lane)) for lane in scheduler.lanes),
         Accounting(
@@ -155,9 +158,8 @@ def _stream(name: str, stream: LiveStream) -> StreamStatus:
     )
 
 
-def _query(query: LiveQuery, scheduler: Scheduler, now: float) -> QueryStatus:
-    live = scheduler.unit_of(query)
-    unit = scheduler.measured(live.name)
+def _query(query: LiveQuery, name: str, scheduler: Scheduler, now: float) -> QueryStatus:
+    unit = scheduler.measured(name)
     waiting = query.evaluation.waiting(query.progress)
     seen, shown = query.responses, figures([query.served], max(now, 1e-9))
     return QueryStatus(
@@ -166,7 +168,7 @@ def _query(query: LiveQuery, scheduler: Scheduler, now: float) -> QueryStatus:
         query.status,
         query.reason,
         type(query.plan).__name__,
-        live.name,
+        name,
         query.progress.tuples,
         waiting.pending,
         max(0.0, now - waiting.oldest) if waiting.pending else 0.0,
