@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from headgate.model.operator import Cost
 from headgate.monitor.statistics import Measured, unknown
 from headgate.policy.protocol import Outcome, Run
 from headgate.sim import testbed
@@ -51,3 +54,40 @@ def test_a_policy_that_has_to_learn_comes_close_to_one_that_knows():
         slowdown(s) for s in (Setting("hnr"), Setting("hnr", statistics="measured"), Setting("fcfs"))
     )
     assert knows < learns < knows + 0.1 * (blind - knows)
+
+
+def runs(monitor, unit, *seconds_of):
+    for n, seconds, results in seconds_of:
+        monitor.observe(Outcome(Run(unit, n), 0.0, seconds, (results,)))
+
+
+def test_units_that_stay_in_another_plan_keep_what_was_measured_and_new_ones_begin_at_their_guess(units):
+    first, second, third, fourth, fifth = units
+    monitor = Measured([first, second, third])
+    runs(monitor, 0, *[(1, 100.0, 1)] * 50)
+    runs(monitor, 2, *[(1, 3.0, 0)] * 50)
+    old = {unit.entry: unit for unit in monitor.units()}
+    other = monitor.over([fourth, replace(third, id=1), replace(first, id=2), fifth])
+    found = other.units()
+    assert [unit.entry for unit in found] == [unit.entry for unit in (fourth, third, first, fifth)]
+    assert (found[0], found[3]) == (fourth, fifth)
+    for unit in (found[1], found[2]):
+        assert unit.cost.of(1) == pytest.approx(old[unit.entry].cost.of(1))
+        assert pytest.approx(old[unit.entry].segments[0].S) == unit.segments[0].S
+    # The units stand in another order now, and outcomes go by that order.
+    runs(other, 2, *[(1, 900.0, 1)] * 200)
+    after = other.units()
+    assert after[2].cost.of(1) == pytest.approx(900.0, rel=0.05)
+    assert after[1].cost.of(1) == pytest.approx(old[third.entry].cost.of(1))
+
+
+def test_in_jobs_the_ideal_time_is_that_of_one_tuple_in_a_job_of_its_own(units):
+    unit = replace(units[0], cost=Cost(1.0, 1e-3))
+    alone, in_jobs = Measured([unit]), Measured([unit], in_jobs=True)
+    for monitor in (alone, in_jobs, in_jobs.over([unit])):
+        runs(monitor, 0, *[(n, 2.0 + 0.01 * n, 0) for n in (10, 100, 1000)] * 40)
+    (measured,) = in_jobs.units()
+    assert (measured.cost.a, measured.cost.b) == (pytest.approx(2.0, rel=0.05), pytest.approx(0.01, rel=0.05))
+    assert pytest.approx(measured.cost.of(1)) == measured.segments[0].T
+    # Otherwise it is what single tuples showed, and there were none.
+    assert pytest.approx(unit.segments[0].T) == alone.units()[0].segments[0].T
