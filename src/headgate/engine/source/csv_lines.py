@@ -64,9 +64,9 @@ class CsvLines:
     def _texts(self, lines: Sequence[bytes]) -> tuple[pa.Table, dict[int, str]]:
         """The fields of the stream's columns as text, and the lines that have not the header's number of fields."""
         broken: dict[int, str] = {}
-        # What a quote left open on the last line takes in, is this one.
+        # A line before, from which Arrow would take a byte order mark, and one after, for an open quote to take in.
         guard = b",".join([b"."] * len(self.header))
-        block = b"\n".join([*lines, guard])
+        block = b"\n".join([guard, *lines, guard])
         found = pa.csv.read_csv(
             io.BytesIO(block),
             read_options=pa.csv.ReadOptions(
@@ -81,8 +81,8 @@ class CsvLines:
                 quoted_strings_can_be_null=False,
             ),
         )
-        if found.num_rows + len(broken) == len(lines) + 1:
-            return self._trimmed(found[:-1]), broken
+        if found.num_rows + len(broken) == len(lines) + 2:
+            return self._trimmed(found[1:-1]), broken
         if len(lines) == 1:
             return self._trimmed(found[:0]), {0: _OPEN}
         middle = len(lines) // 2
@@ -91,7 +91,7 @@ class CsvLines:
         return pa.concat_tables([left, right]), broken | {middle + k: reason for k, reason in more.items()}
 
     def _skip(self, row: pa.csv.InvalidRow, broken: dict[int, str]) -> str:
-        broken[row.number - 1] = f"the header has {row.expected_columns} columns, got {row.actual_columns}"
+        broken[row.number - 2] = f"the header has {row.expected_columns} columns, got {row.actual_columns}"
         return "skip"
 
     def _trimmed(self, texts: pa.Table) -> pa.Table:

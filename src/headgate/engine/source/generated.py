@@ -54,7 +54,7 @@ class Schedule:
     def times(self, numbers: Numbers) -> Numbers:
         """The event times of the tuples with these numbers, in microseconds: up to `disorder` behind their turn."""
         behind = uniform(self.seed, "disorder", numbers) * self.disorder
-        found: Numbers = self.start + np.floor((self.pace.due(numbers) - behind) * 1e6).astype(np.int64)
+        found: Numbers = self.start + np.round((self.pace.due(numbers) - behind) * 1e6).astype(np.int64)
         return found
 
     def feed(

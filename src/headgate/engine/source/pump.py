@@ -46,6 +46,8 @@ class Pace:
 
     @classmethod
     def of(cls, rate: float, rates: Sequence[tuple[float, float]] | None) -> "Pace":
+        if rates is None and not 0 < rate < math.inf:
+            raise InputError("rate is a number above 0", rate, "Give tuples per second, such as 1000.")
         return cls(tuple((float(seconds), float(each)) for seconds, each in rates or [(math.inf, rate)]))
 
     def due(self, numbers: Numbers) -> Floats:

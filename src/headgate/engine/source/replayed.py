@@ -64,14 +64,18 @@ def replay(
     again as often as it takes, `speed` times as fast.
     """
     listed(str(path))
-    if speed != "max" and not 0 < speed < math.inf:
-        raise InputError("speed is a number above 0, or 'max'", speed, "Give a number such as 10.")
+    _check_speed(speed)
     if repeat < 1:
         raise InputError("repeat is a whole number, 1 or more", repeat, "Leave it out to read the files once.")
     offsets = None if arrivals is None else np.asarray(arrivals, np.float64)
     if offsets is not None and not (np.isfinite(offsets).all() and (np.diff(offsets, prepend=0) >= 0).all()):
         raise InputError("arrivals are seconds from the start, ascending", offsets, "Sort them, and begin at 0.")
     return Replay(str(path), speed, time, schema, seconds(every, "every", above=0), repeat, offsets)
+
+
+def _check_speed(speed: object) -> None:
+    if speed != "max" and not (isinstance(speed, int | float) and 0 < speed < math.inf):
+        raise InputError("speed is a number above 0, or 'max'", speed, "Give a number such as 10.")
 
 
 def _check_time(name: str, schema: pa.Schema) -> None:

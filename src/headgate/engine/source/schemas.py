@@ -51,16 +51,25 @@ def declared(columns: Columns) -> pa.Schema:
     rule, remedy = "a schema lists columns and their types", "Write it like sym STRING, price DOUBLE, ts TIMESTAMP."
     try:
         found = DataType.fromDDL(columns)
-        known = to_arrow_schema(found) if isinstance(found, StructType) and found.fields else None
     except PySparkException as error:
         reason = str(error).strip().splitlines()[0]
         raise InputError(rule, f"'{columns}': {reason}", remedy) from None
-    if known is None:
+    if not isinstance(found, StructType) or not found.fields:
         raise InputError(rule, f"'{columns}'", remedy)
-    for field in known:
+    for field in found.fields:
         if not field.nullable:
             raise InputError("every column may hold NULL", f"'{field.name}' NOT NULL", "Leave NOT NULL out.")
-    return normalised(known)
+    return of_spark(found)
+
+
+def of_spark(columns: StructType) -> pa.Schema:
+    """The schema of a DataFrame."""
+    try:
+        return normalised(to_arrow_schema(columns, timezone="UTC"))
+    except PySparkException as error:
+        reason = str(error).strip().splitlines()[0]
+        remedy = "Leave the column out, or convert it to another type."
+        raise InputError("a column has a type that streams know", reason, remedy) from None
 
 
 def normalised(schema: pa.Schema) -> pa.Schema:

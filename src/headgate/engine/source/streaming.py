@@ -9,10 +9,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from headgate.engine.source.protocol import Intake
-from headgate.engine.source.schemas import conform, normalised
+from headgate.engine.source.schemas import conform, of_spark
 from headgate.errors import HeadgateError, InputError
 
 _POLL = 0.05
@@ -28,7 +27,7 @@ class Streaming:
     def schema(self, spark: SparkSession) -> pa.Schema:
         if not isinstance(self.frame, DataFrame):
             self.frame = _checked(self.frame(spark))
-        return normalised(to_arrow_schema(self.frame.schema))
+        return of_spark(self.frame.schema)
 
     def run(self, intake: Intake) -> None:
         if not isinstance(self.frame, DataFrame):

@@ -1,0 +1,82 @@
+"""An intake in memory, with a clock that only waiting moves."""
+
+import contextlib
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+START = 1_000_000.0
+
+
+class CrashError(Exception):
+    """The process ended just after an append."""
+
+
+@dataclass
+class Memory:
+    """What a source has appended, and its state. `crash` is the append after which the process ends.
+
+    A source without an end is stopped when it pauses (`stop_at_pause`), or after an append (`stop`).
+    """
+
+    schema: pa.Schema
+    folder: str = ""
+    state: dict | None = None
+    clock: float = START
+    crash: int | None = None
+    stop: int | None = None
+    stop_at_pause: bool = False
+    trains: list[pa.Table] = field(default_factory=list)
+    arrived: list[np.ndarray] = field(default_factory=list)
+    rejected: list = field(default_factory=list)
+    states: list[dict] = field(default_factory=list)
+
+    def append(self, rows, state, *, arrived=None, rejected=()):
+        assert rows.schema.equals(self.schema)
+        rows.validate(full=True)
+        arrived = np.full(rows.num_rows, self.clock) if arrived is None else arrived
+        assert len(arrived) == rows.num_rows
+        assert (np.diff(arrived) >= 0).all()
+        self.state = json.loads(json.dumps(state))
+        self.trains.append(rows)
+        self.arrived.append(arrived)
+        self.rejected += rejected
+        self.states.append(self.state)
+        if self.crash is not None and len(self.trains) >= self.crash:
+            raise CrashError
+
+    def now(self):
+        return self.clock
+
+    def wait(self, seconds):
+        self.clock += seconds
+        return (self.stop_at_pause and seconds > 0) or (self.stop is not None and len(self.trains) >= self.stop)
+
+    @property
+    def rows(self):
+        return pa.concat_tables([self.schema.empty_table(), *self.trains])
+
+    @property
+    def times(self):
+        """When the tuples arrived, in seconds from the start."""
+        return np.concatenate([np.zeros(0), *self.arrived]) - START
+
+
+def fed(source, **how):
+    """An intake that a source has fed until it ended or was stopped."""
+    intake = Memory(source.schema(None), **how)
+    source.run(intake)
+    return intake
+
+
+def crashed(source, crash, **how):
+    """The same, with the process ending after an append and a new one going on a while later."""
+    first = Memory(source.schema(None), crash=crash, **how)
+    with contextlib.suppress(CrashError):
+        source.run(first)
+    second = Memory(first.schema, **how, state=first.state, clock=first.clock + 3)
+    second.trains, second.arrived, second.rejected = first.trains[:], first.arrived[:], first.rejected[:]
+    source.run(second)
+    return second

@@ -1,0 +1,166 @@
+"""Lines over real sockets: several clients at once, bad lines, lines too long, and connections that break off."""
+
+import json
+import socket
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from engine.source.intake import Memory
+from headgate.engine import source
+from headgate.engine.source.tcp import LONGEST_LINE
+from headgate.errors import InputError
+
+SCHEMA = pa.schema([("who", pa.string()), ("n", pa.int64())])
+PATIENCE = 20
+
+
+@dataclass
+class Live(Memory):
+    """An intake with the real clock, stopped when the test says so."""
+
+    def __post_init__(self):
+        self.stopping = threading.Event()
+
+    def now(self):
+        return time.time()
+
+    def wait(self, seconds):
+        return self.stopping.wait(seconds)
+
+    @property
+    def taken(self):
+        return self.rows.num_rows + len(self.rejected)
+
+
+@contextmanager
+def serving(**how):
+    """A running source and its intake. Ends the source, and fails if it had failed."""
+    made = source.socket(0, schema=SCHEMA, every="20ms", **how)
+    intake = Live(made.schema(None))
+    assert made.port > 0
+    failures = []
+
+    def run():
+        try:
+            made.run(intake)
+        except Exception as error:  # noqa: BLE001 - told below
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield made, intake
+    finally:
+        intake.stopping.set()
+        thread.join(PATIENCE)
+    assert not failures
+    assert not thread.is_alive()
+
+
+def until_taken(intake, n):
+    for _ in range(PATIENCE * 100):
+        if intake.taken >= n:
+            return
+        time.sleep(0.01)
+    pytest.fail(f"{intake.taken} of {n} lines were taken")
+
+
+def line(who, n):
+    return json.dumps({"who": who, "n": n}).encode() + b"\n"
+
+
+def test_two_clients_at_once_are_both_heard_in_their_order():
+    with serving() as (made, intake):
+        began = time.time()
+        one, two = (socket.create_connection(("127.0.0.1", made.port)) for _ in range(2))
+        with one, two:
+            for n in range(500):
+                one.sendall(line("one", n))
+                two.sendall(line("two", n)[:7])
+                two.sendall(line("two", n)[7:])
+            until_taken(intake, 1000)
+    rows = intake.rows.to_pylist()
+    for who in ("one", "two"):
+        assert [row["n"] for row in rows if row["who"] == who] == list(range(500))
+    assert len({row["who"] for row in rows[:500]}) == 2
+    arrived = np.concatenate(intake.arrived)
+    assert (np.diff(arrived) >= 0).all()
+    assert began <= arrived[0]
+    assert arrived[-1] <= time.time()
+    assert intake.state == {"lines": 1000}
+
+
+def test_bad_lines_are_refused_with_reason_and_place_and_the_others_taken():
+    with serving() as (made, intake), socket.create_connection(("127.0.0.1", made.port)) as client:
+        name = ":".join(map(str, client.getsockname()))
+        client.sendall(line("a", 1) + b"hello\n\n" + b'{"who":"a"}\n' + line("a", "x") + line("a", 2))
+        until_taken(intake, 5)
+    assert intake.rows["n"].to_pylist() == [1, 2]
+    assert [(row.reason, row.place) for row in intake.rejected] == [
+        ("not JSON: Expecting value at character 1", f"{name} line 2"),
+        ("column 'n' is missing", f"{name} line 4"),
+        ("column 'n' is BIGINT, got \"x\"", f"{name} line 5"),
+    ]
+
+
+def test_a_line_too_long_is_refused_once_and_the_next_is_taken():
+    longest = line("a" * (LONGEST_LINE - len(line("", 1)) + 1), 1)
+    assert len(longest) == LONGEST_LINE + 1
+    with serving() as (made, intake), socket.create_connection(("127.0.0.1", made.port)) as client:
+        client.sendall(b"x" * (3 * LONGEST_LINE) + b"\n" + longest + b" " + longest + line("b", 2))
+        until_taken(intake, 4)
+    assert [row.reason for row in intake.rejected] == [f"longer than {LONGEST_LINE} bytes"] * 2
+    assert intake.rows["n"].to_pylist() == [1, 2]
+
+
+def test_a_line_broken_off_is_refused_and_one_without_an_end_taken():
+    with serving() as (made, intake):
+        for text in (line("a", 1)[:-5], line("b", 2)[:-1]):
+            with socket.create_connection(("127.0.0.1", made.port)) as client:
+                client.sendall(text)
+        until_taken(intake, 2)
+    assert intake.rows.to_pylist() == [{"who": "b", "n": 2}]
+    assert [row.reason[:8] for row in intake.rejected] == ["not JSON"]
+
+
+def test_what_was_received_before_the_stop_is_appended():
+    with serving() as (made, intake), socket.create_connection(("127.0.0.1", made.port)) as client:
+        client.sendall(line("a", 1))
+        until_taken(intake, 1)
+        client.sendall(line("a", 2))
+        until_taken(intake, 2)
+    assert intake.rows.num_rows == 2
+
+
+def test_a_source_can_run_again_on_its_port():
+    made = source.socket(0, schema=SCHEMA)
+    port = made.port
+    for _ in range(2):
+        intake = Live(SCHEMA)
+        intake.stopping.set()
+        made.run(intake)
+        assert made.port == port
+
+
+def test_a_port_that_is_taken_is_told():
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        made = source.socket(other.getsockname()[1], schema=SCHEMA)
+        with pytest.raises(InputError, match="address is free"):
+            made.run(Live(SCHEMA))
+
+
+@pytest.mark.parametrize("how", [{"port": -1}, {"port": 65536}, {"port": 0, "every": "0ms"}])
+def test_what_cannot_be_served_is_refused(how):
+    with pytest.raises(InputError):
+        source.socket(schema=SCHEMA, **how)
+
+
+def test_a_column_that_json_cannot_hold_is_refused():
+    with pytest.raises(InputError, match="BINARY"):
+        source.socket(0, schema=pa.schema([("raw", pa.binary())])).schema(None)
