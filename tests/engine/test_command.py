@@ -137,6 +137,17 @@ def test_ctrl_c_stops_cleanly_and_a_failed_stream_is_told_with_exit_code_1(tmp_p
     assert json.loads((tmp_path / "endless.state" / STATUS).read_text())["running"] is False
 
 
+def test_a_spark_that_does_not_start_says_why_and_where_its_log_is(tmp_path):
+    file = written(tmp_path / "tiny.yaml", TINY)
+    ended = subprocess.run(
+        command("run", file, "--master", "nowhere"), capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr.startswith("error: Spark starts on nowhere; got Master must ")
+    assert ended.stderr.endswith(f"Its log is {tmp_path / 'tiny.state' / 'spark.log'}.\n")
+
+
 def test_the_schema_of_pipeline_files_is_printed():
     result = headgate("run", "--schema")
     assert result.exit_code == 0

@@ -162,18 +162,20 @@ def _planned(pipeline: "Pipeline", err: Console) -> "Engine":
     """An engine with all that the pipeline has."""
     from headgate.engine.engine import Engine
     from headgate.engine.pipeline import build
-    from headgate.engine.quiet import spoken_to
+    from headgate.engine.quiet import complaint, hush, spoken_to
 
     with err.status("starting Spark") as status:
         log = _spark_log(pipeline.state)
+        before = log.stat().st_size
         try:
             with spoken_to(log):
                 engine = Engine(state=pipeline.state, lanes=pipeline.lanes, master=pipeline.master)
         except HeadgateError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever Spark says, the user has to look at its log
-            said = (str(error).splitlines() or [type(error).__name__])[0]
-            raise InputError(f"Spark starts on {pipeline.master}", said, f"Look into {log}.") from None
+        except Exception as error:  # noqa: BLE001 - whatever it is that Spark does not like
+            said = (complaint(log, before) or str(error).partition("\n")[0]).rstrip(".")
+            raise InputError(f"Spark starts on {pipeline.master}", said, f"Its log is {log}.") from None
+        hush()
         engine.spark.sparkContext.setLogLevel("ERROR")
         total = len(pipeline.queries)
         try:
