@@ -197,6 +197,11 @@ def test_a_run_that_failed_took_time_and_served_nothing(record):
     assert math.isnan(found.avg_slowdown)
 
 
+def test_the_part_a_of_runs_is_no_more_than_they_took(record):
+    found = record(BEGAN, replace(PLANNED, a=9.0), TRAIN, RAN).measured.overall
+    assert found.overhead == found.utilisation == 2 / 8
+
+
 def test_what_a_removed_unit_leaves_does_not_wait(record):
     found = record(BEGAN, PLANNED, TRAIN, replace(RAN, positions={"ticks": (0, 1)}), Changed(103.0, "big", "removed"))
     assert found.measured.overall.waiting == 0

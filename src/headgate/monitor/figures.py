@@ -111,7 +111,7 @@ def figures(served: Iterable[Served], seconds: float) -> Figures:
         runs=runs,
         avg_train=_ratio(sum(one.tuples for one, _ in some), runs),
         utilisation=_ratio(sum(one.busy for one, _ in some), seconds),
-        overhead=_ratio(sum(one.runs * one.cost.a for one, _ in some), seconds),
+        overhead=_ratio(sum(min(one.runs * one.cost.a, one.busy) for one, _ in some), seconds),
         waiting=sum(one.waiting for one, _ in some),
     )
 
