@@ -45,3 +45,17 @@ def test_an_average_begins_at_its_guess_and_forgets_it():
     for _ in range(400):
         share.observe(1, 10)
     assert share.value == pytest.approx(0.1, rel=0.01)
+
+
+def test_a_slow_first_run_does_not_send_the_cost_per_tuple_away():
+    cost = TrainCost(Cost(0.1222, 1.222e-4))
+    for n, seconds in ((2273, 0.99), (2273, 0.183), (2273, 0.164), (1981, 0.141), (1981, 0.103), (1981, 0.193)):
+        cost.observe(n, seconds)
+    assert 0.1 < cost.cost.of(2000) < 0.6
+
+
+def test_a_share_remembers_the_trains_before_the_last():
+    share = Average(1.0)
+    for results in (100, 100, 100, 0):
+        share.observe(results, 1000)
+    assert 0.05 < share.value < 0.1

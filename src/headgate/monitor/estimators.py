@@ -38,8 +38,8 @@ class TrainCost:
         scale = self._noise + gain[0] + gain[1] * n
         error = seconds - (a + b * n)
         ka, kb = gain[0] / scale, gain[1] / scale
-        self._theta = max(0.0, a + ka * error), max(0.0, b + kb * error)
         fresh = p - ka * gain[0], q - ka * gain[1], r - kb * gain[1]
+        self._theta = _not_below_0(a + ka * error, b + kb * error, fresh)
         # Forgetting without news inflates the spread for ever; it stops at that of a wide prior.
         grow = 1 / self.forgetting if fresh[0] + fresh[2] < self._limit else 1.0
         self._p = fresh[0] * grow, fresh[1] * grow, fresh[2] * grow
@@ -50,9 +50,21 @@ class TrainCost:
         return Cost(*self._theta)
 
 
+def _not_below_0(a: float, b: float, p: tuple[float, float, float]) -> tuple[float, float]:
+    """The estimate with a part that is below 0 set to it, and the other at what it is then expected to be.
+
+    The parts are correlated: to cut one off and leave the other would blame the same runs on both.
+    """
+    if a < 0:
+        a, b = 0.0, b - (p[1] / p[0] * a if p[0] else 0.0)
+    if b < 0:
+        a, b = a - (p[1] / p[2] * b if p[2] else 0.0), 0.0
+    return max(0.0, a), max(0.0, b)
+
+
 @dataclass
 class Average:
-    """A weighted mean that forgets, begun at a guess that counts as `trust` observations."""
+    """A weighted mean that forgets a little with each observation, begun at a guess of weight `trust`."""
 
     guess: float
     trust: float = 20.0
@@ -64,10 +76,9 @@ class Average:
         self._sum, self._weight = self.guess * self.trust, self.trust
 
     def observe(self, total: float, n: float = 1.0) -> None:
-        """Take n observations that add up to a total."""
-        keep = self.forgetting**n
-        self._sum = self._sum * keep + total
-        self._weight = self._weight * keep + n
+        """Take a total over a weight of n, such as the results of a train of n tuples."""
+        self._sum = self._sum * self.forgetting + total
+        self._weight = self._weight * self.forgetting + n
 
     @property
     def value(self) -> float:
