@@ -44,7 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Quality of service for continuous queries on Spark: run them, and compare policies before you deploy one.",
-    epilog="Begin with: headgate sim --demo",
+    epilog="Begin with: headgate sim --demo, or headgate run examples/pipelines/market.yaml --for 30s",
 )
 
 

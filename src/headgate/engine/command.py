@@ -164,6 +164,9 @@ def _planned(pipeline: "Pipeline", err: Console) -> "Engine":
     from headgate.engine.pipeline import build
     from headgate.engine.quiet import complaint, hush, spoken_to
 
+    total = len(pipeline.queries)
+    if not err.is_terminal:
+        err.print(f"starting Spark, then planning {total} queries")
     with err.status("starting Spark") as status:
         log = _spark_log(pipeline.state)
         before = log.stat().st_size
@@ -177,7 +180,7 @@ def _planned(pipeline: "Pipeline", err: Console) -> "Engine":
             raise InputError(f"Spark starts on {pipeline.master}", said, f"Its log is {log}.") from None
         hush()
         engine.spark.sparkContext.setLogLevel("ERROR")
-        total = len(pipeline.queries)
+        status.update("reading streams and tables")
         try:
             build(pipeline, _Counting(engine, lambda n: status.update(f"planning {n} of {total} queries")))
         except BaseException:
