@@ -96,6 +96,9 @@ NOT_BY_PANES = [
     ("SELECT max(price) - (SELECT max(factor) FROM ref) FROM ticks", "beside aggregates"),
     ("SELECT price, max(vol) FROM ticks GROUP BY sym", "neither in GROUP BY"),
     ("SELECT *, max(vol) FROM ticks GROUP BY sym", "SELECT *"),
+    ("SELECT count(*) FROM ticks JOIN ref USING (sym)", "without GROUP BY"),
+    ("SELECT count(*) FROM ticks WHERE sym IN (SELECT sym FROM ref)", "without GROUP BY"),
+    ("SELECT count(*) FROM (SELECT * FROM ticks WHERE price > 1)", "without GROUP BY"),
 ]
 
 

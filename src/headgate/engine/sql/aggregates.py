@@ -1,6 +1,7 @@
 """Which aggregates split into parts, one per pane and train, and how the parts are put together again.
 
-`x` and `y` stand for the arguments of a call, `f` for its FILTER, `p` and `q` for the columns with the parts.
+`x` and `y` stand for the arguments of a call, `f` for its FILTER, `p`, `q` and `r` for the columns with the parts.
+Parts are plain values, no structs, so that equal parts of several aggregates are computed and kept once.
 """
 
 from dataclasses import dataclass
@@ -63,17 +64,26 @@ def is_call(node: exp.Expr) -> bool:
 
 def function(node: exp.Expr) -> exp.Expr:
     """What is called, without what belongs to it."""
+    around = _around(node)
+    found: exp.Expr = around[-1].this if around else node
+    return found
+
+
+def _around(node: exp.Expr) -> list[exp.Expr]:
+    found = []
     while isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
+        found.append(node)
         node = node.this
-    return node
+    return found
 
 
 def call(node: exp.Expr) -> Call:
     """The parts of a call that `is_call` has found."""
-    if node.find(exp.WithinGroup):
+    around = {type(each): each for each in _around(node)}
+    if exp.WithinGroup in around:
         raise UndividedError("WITHIN GROUP needs all tuples of a window")
-    where = node.expression.this if isinstance(node, exp.Filter) else None
-    ignores = isinstance(node.this if isinstance(node, exp.Filter) else node, exp.IgnoreNulls)
+    where = around[exp.Filter].expression.this if exp.Filter in around else None
+    ignores = exp.IgnoreNulls in around
     called = function(node)
     name, arguments = called.name.lower(), tuple(called.expressions)
     if name in ORDERED:
@@ -112,24 +122,22 @@ def in_order(call: Call) -> exp.Expr:
 
 
 def _ordered(by: str) -> Split:
-    part = f"{by}(named_struct('x', {{x}}, 'o', {BY_POSITION}), {BY_POSITION}){{f}}"
-    return Split((part,), f"{by}({{p}}.x, {{p}}.o)")
+    time, position = f"{by[:3]}(_time){{f}}", f"{by}(_position, {BY_POSITION}){{f}}"
+    whole = f"{by}({{p}}, named_struct('t', {{q}}, 'i', {{r}})) FILTER (WHERE {{q}} IS NOT NULL)"
+    return Split((f"{by}({{x}}, {BY_POSITION}){{f}}", time, position), whole)
 
 
 def _spread(value: str) -> Split:
     """Variances, from the number, mean and sum of squared distances of each part: sums of squares would cancel."""
-    part = (
-        "named_struct('n', count({x}){f} * 1e0, 'm', avg(({x}) * 1e0){f}, "
-        "'s', var_pop(({x}) * 1e0){f} * count({x}){f})"
-    )
+    squares = "var_pop(({x}) * 1e0){f} * count({x}){f}"
+    listed = "collect_list(named_struct('n', {p} * 1e0, 'm', {q}, 's', {r})) FILTER (WHERE {p} > 0)"
+    zero = "named_struct('n', 0e0, 'm', 0e0, 's', 0e0)"
     merged = (
         "named_struct('n', a.n + b.n, 'm', a.m + (b.m - a.m) * b.n / (a.n + b.n), "
         "'s', a.s + b.s + (b.m - a.m) * (b.m - a.m) * a.n * b.n / (a.n + b.n))"
     )
-    listed = "collect_list({p}) FILTER (WHERE {p}.n > 0)"
-    return Split(
-        (part,), f"aggregate({listed}, named_struct('n', 0e0, 'm', 0e0, 's', 0e0), (a, b) -> {merged}, a -> {value})"
-    )
+    whole = f"aggregate({listed}, {zero}, (a, b) -> {merged}, a -> {value})"
+    return Split(("count({x}){f}", "avg(({x}) * 1e0){f}", squares), whole)
 
 
 _POPULATION = "CASE WHEN a.n > 0 THEN a.s / a.n END"
@@ -148,7 +156,7 @@ _SPLITS: dict[tuple[str, int | None], Split] = {
     **{(name, 1): _spread(_SAMPLE) for name in ("var_samp", "variance")},
     **{(name, 1): _spread(f"sqrt({_SAMPLE})") for name in ("stddev", "stddev_samp", "std")},
     **{
-        (by, 2): Split((f"{by}(named_struct('x', {{x}}, 'y', {{y}}), {{y}}){{f}}",), f"{by}({{p}}.x, {{p}}.y)")
+        (by, 2): Split((f"{by}({{x}}, {{y}}){{f}}", f"{by[:3]}({{y}}){{f}}"), f"{by}({{p}}, {{q}})")
         for by in ("min_by", "max_by")
     },
     **{(name, 1): _ordered(by) for name, by in ORDERED.items()},

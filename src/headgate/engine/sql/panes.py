@@ -1,6 +1,7 @@
 """Window aggregates by panes: a query split into what is computed once per train and what closes a window."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -10,7 +11,7 @@ from headgate.engine.sql.hidden import carry
 from headgate.engine.sql.names import reads
 from headgate.engine.sql.plan import Catalog
 from headgate.engine.sql.scope import Scope, grouping
-from headgate.engine.sql.tuples import breach
+from headgate.engine.sql.tuples import breach, sources
 
 _BOUNDS = ("window_start", "window_end")
 _OTHER_GROUPINGS = {exp.Rollup: "ROLLUP", exp.Cube: "CUBE", exp.GroupingSets: "GROUPING SETS"}
@@ -37,6 +38,19 @@ def _other(group: exp.Group) -> str | None:
     return next((word for kind, word in _OTHER_GROUPINGS.items() if group.find(kind)), None)
 
 
+def _condition_of_all(select: exp.Select) -> exp.Expr | None:
+    """The condition of an aggregate without GROUP BY, for its parts: it has a row though no tuple meets it."""
+    where = select.args.get("where")
+    kept = all(isinstance(source, exp.Table) and (not join or _keeps(join)) for source, join in sources(select))
+    if not kept or select.args.get("laterals") or (where and where.find(exp.Query)):
+        raise UndividedError("an aggregate without GROUP BY over rows that may be none needs all tuples of a window")
+    return where.this if where else None
+
+
+def _keeps(join: exp.Join) -> bool:
+    return join.side == "LEFT" and join.kind not in ("SEMI", "ANTI")
+
+
 class _Panes:
     def __init__(self, select: exp.Select, catalog: Catalog) -> None:
         self.select = select
@@ -45,6 +59,7 @@ class _Panes:
         self.keys = grouping(select, self.scope)
         self.numbers = {self.scope.normal(key): i for i, key in enumerate(self.keys)}
         self.parts: list[str] = []
+        self.always = None if self.keys else _condition_of_all(select)
 
     def halves(self) -> tuple[str, str]:
         if any(isinstance(key, exp.Tuple) or calls(key) or key.find(exp.Query) for key in self.keys):
@@ -67,6 +82,8 @@ class _Panes:
         if not carry(select, self.catalog, ("_pane", "_late", *ordered)):
             raise UndividedError("its FROM clause is not computed by panes")
         select.set("having", None)
+        if not self.keys:
+            select.set("where", None)
         named = [(f"__k{i}", write(key)) for i, key in enumerate(self.keys)]
         named += [(f"__p{i}", part) for i, part in enumerate(self.parts)]
         columns = [
@@ -106,9 +123,12 @@ class _Panes:
         return tree.transform(visit)
 
     def _aggregate(self, node: exp.Expr) -> exp.Expr:
-        found = split(call(node))
-        p, q = [*(f"__p{self._part(part)}" for part in found.parts), ""][:2]
-        return expression(found.whole.format(p=p, q=q))
+        called = call(node)
+        if self.always:
+            called = replace(called, where=exp.and_(self.always.copy(), called.where))
+        found = split(called)
+        columns = [f"__p{self._part(part)}" for part in found.parts]
+        return expression(found.whole.format(**dict(zip("pqr", columns, strict=False))))
 
     def _part(self, part: str) -> int:
         if part not in self.parts:
