@@ -139,9 +139,8 @@ def test_ctrl_c_stops_cleanly_and_a_failed_stream_is_told_with_exit_code_1(tmp_p
 
 def test_a_spark_that_does_not_start_says_why_and_where_its_log_is(tmp_path):
     file = written(tmp_path / "tiny.yaml", TINY)
-    ended = subprocess.run(
-        command("run", file, "--master", "nowhere"), capture_output=True, text=True, check=False, timeout=300
-    )
+    arguments = command("run", file, "--master", "nowhere", "--quiet")
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=300)
     assert ended.returncode == 2
     assert ended.stdout == ""
     assert ended.stderr.startswith("error: Spark starts on nowhere; got Master must ")

@@ -164,11 +164,10 @@ def _planned(pipeline: "Pipeline", err: Console) -> "Engine":
     from headgate.engine.pipeline import build
     from headgate.engine.quiet import complaint, hush, spoken_to
 
-    total = len(pipeline.queries)
+    log, total = _spark_log(pipeline.state), len(pipeline.queries)
     if not err.is_terminal:
         err.print(f"starting Spark, then planning {total} queries")
     with err.status("starting Spark") as status:
-        log = _spark_log(pipeline.state)
         before = log.stat().st_size
         try:
             with spoken_to(log):
