@@ -1,15 +1,35 @@
 """`headgate bench`: benchmarks on the command line."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from headgate.bench import tables
+from headgate.bench.report import Report
 from headgate.errors import InputError
 
-BENCHMARKS = {"sim": "the compiled kernels against SimPy, and the time of one decision"}
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """What it compares, and how its rows are shown. It is `run` in the module of its name."""
+
+    what: str
+    tables: Callable[[tables.Rows], list[Table]]
+
+
+BENCHMARKS = {
+    "sim": Benchmark("the compiled kernels against SimPy, and the time of one decision", tables.sim),
+    "engine": Benchmark(
+        "prepared plans, overhead, ingest, and responses against Structured Streaming", tables.engine
+    ),
+    "live-policies": Benchmark("every policy over the same queries on Spark, and as predicted", tables.live_policies),
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -19,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     name: Annotated[
-        str, typer.Argument(help=f"Which one: {', '.join(f'{k} ({v})' for k, v in BENCHMARKS.items())}.")
+        str, typer.Argument(help=f"Which one: {', '.join(f'{k} ({v.what})' for k, v in BENCHMARKS.items())}.")
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 where a goal is missed.")] = False,
@@ -30,26 +50,29 @@ def bench(
     """
     if name not in BENCHMARKS:
         raise InputError("a known benchmark", f"'{name}'", f"Choose {', '.join(BENCHMARKS)}.")
-    from headgate.bench.sim import run
-
-    out, err = Console(), Console(stderr=True)
-    with err.status("measuring") as status:
-        report = run(lambda what: status.update(f"measuring {what}"))
+    report = _measured(name)
     if as_json:
         typer.echo(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
     else:
-        machine = report.machine
+        out, machine = Console(), report.machine
         out.print(f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}", style="dim")
-        table = Table("what", "executions", "seconds", "per second", "relative to SimPy")
-        for row in report.rows:
-            against = f"{row['ratio']:.3g}×" if row["ratio"] is not None else "–"
-            table.add_row(
-                row["what"], f"{row['executions']:,}", f"{row['seconds']:.3f}", f"{row['per_second']:,.0f}", against
-            )
-        out.print(table)
-        goals = Table("goal", "measured", "wanted", "")
-        for c in report.checks:
-            goals.add_row(c.what, f"{c.value:,.4g}", c.goal, "[green]met[/]" if c.ok else "[red]missed[/]")
-        out.print(goals)
+        for table in (*BENCHMARKS[name].tables(report.rows), tables.goals(report.checks)):
+            out.print(table)
     if check and not all(c.ok for c in report.checks):
         raise typer.Exit(1)
+
+
+def _measured(name: str) -> Report:
+    """Run it, and say on standard error how far it is."""
+    err = Console(stderr=True, highlight=False)
+    with err.status("getting ready") as status:
+        show = status.update if err.is_terminal else err.print
+        try:
+            module = import_module(f"headgate.bench.{name.replace('-', '_')}")
+        except ModuleNotFoundError as error:
+            remedy = "Install headgate with its extra: pip install 'headgate[bench]'."
+            raise InputError(
+                f"benchmark {name} has what it compares with", f"no module {error.name}", remedy
+            ) from None
+        report: Report = module.run(lambda what: show(f"measuring {what}"))
+    return report

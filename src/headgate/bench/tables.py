@@ -1,0 +1,102 @@
+"""How the rows of each benchmark are shown."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from headgate.bench.report import Check
+from headgate.engine.readable import count, share, span
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def goals(checks: Sequence[Check]) -> Table:
+    """What was to be reached, and what was."""
+    table = Table("goal", "measured", "wanted", "")
+    for c in checks:
+        table.add_row(c.what, f"{c.value:,.4g}", c.goal, "[green]met[/]" if c.ok else "[red]missed[/]")
+    return table
+
+
+def sim(rows: Rows) -> list[Table]:
+    """The simulator's kernels."""
+    table = _numbers("", "what", "executions", "seconds", "per second", "relative to SimPy")
+    for row in rows:
+        table.add_row(
+            row["what"],
+            f"{row['executions']:,}",
+            f"{row['seconds']:.3f}",
+            f"{row['per_second']:,.0f}",
+            _times(row["ratio"]),
+        )
+    return [table]
+
+
+def engine(rows: Rows) -> list[Table]:
+    """The engine's parts, a table each."""
+    planning = _numbers("median time of a run", "query", "tuples", "prepared", "planned afresh", "ratio")
+    for row in _of(rows, "part", "planning"):
+        spans = span(row["prepared"]), span(row["afresh"])
+        planning.add_row(row["query"], f"{row['tuples']:,}", *spans, _times(row["ratio"]))
+    jobs = _numbers(
+        "what Headgate adds to a job", *("queries", "runs", "run", "around Spark", "between runs", "of it deciding")
+    )
+    for row in _of(rows, "part", "overhead"):
+        times = (row[name] for name in ("run", "around", "between", "deciding"))
+        jobs.add_row(str(row["queries"]), str(row["runs"]), *(span(each) for each in times))
+    ingest = _numbers("into the log", "tuples of a train", "tuples", "seconds", "tuples per second")
+    for row in _of(rows, "part", "ingest"):
+        cells = f"{row['train']:,}", f"{row['tuples']:,}", f"{row['seconds']:.2f}", f"{row['per_second']:,.0f}"
+        ingest.add_row(*cells)
+    response = _numbers("response times", "system", "queries", "units", "results", "missing", "mean", "p50", "p99")
+    for row in _of(rows, "part", "response"):
+        counts = (f"{row[name]:,}" for name in ("queries", "units", "results", "missing"))
+        response.add_row(row["system"], *counts, *(span(row[name]) for name in ("mean", "p50", "p99")))
+    load = _numbers("load average of the machine", "cores", "before", "after")
+    for row in _of(rows, "part", "load"):
+        load.add_row(str(row["cores"]), f"{row['before']:.1f}", f"{row['after']:.1f}")
+    return [planning, jobs, ingest, response, load]
+
+
+def live_policies(rows: Rows) -> list[Table]:
+    """Heavy queries beside what the simulator expects of them, and light ones."""
+    return [
+        _policies("heavy queries: live | predicted", _of(rows, "table", "heavy")),
+        _policies("light queries", _of(rows, "table", "light")),
+    ]
+
+
+def _policies(title: str, rows: Rows) -> Table:
+    slowdowns = ("avg slowdown", "max slowdown", "rms slowdown")
+    table = _numbers(title, "policy", "units", *slowdowns, "response", "jobs", "train", "work / a", "utilisation")
+    for row in rows:
+        pairs = ((row[f"{kind}_slowdown"], row[f"predicted_{kind}"]) for kind in ("avg", "max", "rms"))
+        table.add_row(
+            row["policy"],
+            str(row["units"]),
+            *(count(live) if expected is None else f"{count(live)} | {count(expected)}" for live, expected in pairs),
+            span(row["avg_response"]),
+            count(row["jobs"]),
+            count(row["train"]),
+            _times(row["work_to_a"]),
+            share(row["utilisation"]),
+        )
+    return table
+
+
+def _numbers(title: str, first: str, *others: str) -> Table:
+    """A table of a name, or the first number, and numbers."""
+    table = Table(title=title or None, title_justify="left", title_style="bold")
+    table.add_column(first)
+    for name in others:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _of(rows: Rows, key: str, value: str) -> Rows:
+    return [row for row in rows if row[key] == value]
+
+
+def _times(ratio: float | None) -> str:
+    return "–" if ratio is None else f"{ratio:.3g}×"
