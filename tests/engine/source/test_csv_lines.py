@@ -111,7 +111,8 @@ LINES = st.one_of(
 def test_what_becomes_of_a_line_does_not_depend_on_its_neighbours(lines):
     together = decoded(*lines)
     apart = [decoded(line) for line in lines]
-    assert together.rows.equals(pa.concat_tables([SCHEMA.empty_table(), *(each.rows for each in apart)]))
+    # As text, in which a NaN equals another.
+    assert str(together.rows.to_pylist()) == str([row for each in apart for row in each.rows.to_pylist()])
     assert [(row.row, row.reason) for _, row in together.rejected] == [
         (row.row, row.reason) for each in apart for _, row in each.rejected
     ]

@@ -47,6 +47,7 @@ def line(**changes):
         (b'{"sym":"\xff"}', "not UTF-8"),
         (b"[" * 100_000, "not JSON that can be read: nested too deep"),
         (b"null", "not a JSON object, got null"),
+        (b"null" + GOOD, "not JSON: Extra data at character 5"),
         (b'["a", 1]', 'not a JSON object, got ["a", 1]'),
         (b"{}", "column 'sym' is missing"),
         (b'{"sym":"a","price":1,"ts":null}', "column 'vol' is missing"),

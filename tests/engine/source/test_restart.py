@@ -12,7 +12,7 @@ from engine.source.intake import crashed, fed
 from headgate.engine import source
 from headgate.engine.source import files, pump
 
-ROWS = [{"n": n, "s": float(n // 2)} for n in range(90)]
+ROWS = [{"n": n, "s": float(n // 2 + 7 * n % 5)} for n in range(90)]
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def path(tmp_path):
 
 
 SOURCES = {
-    "replay by time": lambda path: source.replay(path, time="s", speed=2, every="3s"),
+    "replay by time": lambda path: source.replay(path, time="s", speed=2, every="20s"),
     "replay by rate": lambda path: source.replay(path, speed=10, every="700ms"),
     "replay at once": lambda path: source.replay(path, speed="max"),
     "replay twice": lambda path: source.replay(path, time="s", repeat=2, every="5s"),

@@ -127,7 +127,7 @@ def _csv_head(lines: Sequence[bytes]) -> pa.Table | None:
 
 
 def _json_head(lines: Sequence[bytes]) -> pa.Table | None:
-    # Other lines are no tuples, and some of them make Arrow's reader crash.
+    # Other lines are no tuples, and one of them makes Arrow's reader crash.
     objects = b"\n".join(line for line in lines if is_object(line))
     try:
         options = pa.json.ReadOptions(block_size=len(objects) + 1)

@@ -17,7 +17,6 @@ import pyarrow.json
 from headgate.engine.source.decode import BLANK, check, is_utf8, short, unfit, values, wrong_value
 from headgate.engine.source.schemas import TIMESTAMP
 
-_NULL_BETWEEN = re.compile(rb"\}\s*n")
 _STRETCH = 500
 """How many lines are looked at one by one for the sake of a bad one among them."""
 
@@ -128,13 +127,13 @@ class JsonLines:
 
 
 def is_object(line: bytes) -> bool:
-    """Whether a line looks like one object to Arrow's reader, if it has no more rows than lines.
+    """Whether a line looks like one object to Arrow's reader, if it then finds no more rows than lines.
 
-    The reader takes several objects on a line, objects over several lines, and between them a null, at which it can
-    crash. But an object cannot go on with `{` after a line that ends in `}`, and such a null follows a `}`.
+    The reader takes several objects on a line and objects over several lines, and crashes at a null before the
+    first. But an object cannot go on with `{` after a line that ends in `}`.
     """
     line = line.strip(BLANK)
-    return line[:1] == b"{" and line[-1:] == b"}" and not _NULL_BETWEEN.search(line)
+    return line[:1] == b"{" and line[-1:] == b"}"
 
 
 def _read_as(kind: pa.DataType) -> pa.DataType:
