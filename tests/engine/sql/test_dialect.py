@@ -83,7 +83,7 @@ EXPRESSIONS = [
     ),
     *("transform(array(1, 2), x -> x + 1)", "aggregate(array(1, 2), 0, (a, x) -> a + x, a -> a * 2)"),
     *("exists(array(1), x -> x > 0)", "filter(array(1, 2), (x, i) -> x > i)", "get_json_object('{\"a\": 1}', '$.a')"),
-    *("mask('Ab1', upperChar => 'Q')", "make_interval(secs => 3)", "date_format(DATE '2020-01-31', 'yyyy-MM')"),
+    *("mask('Ab1', upperChar => 'Q')", "date_format(DATE '2020-01-31', 'yyyy-MM')"),
     *(
         "to_timestamp('2020', 'yyyy')",
         "len('a')",

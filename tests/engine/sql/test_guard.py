@@ -68,8 +68,10 @@ RELATIONS = [
     ("SELECT sym FROM ticks SORT BY sym", "keeps to the Spark SQL", (1, 31)),
     ("SELECT :x FROM ticks", "keeps to the Spark SQL", (1, 16)),
     ("SELECT * FROM ticks ASOF JOIN ref USING (sym)", "one of Spark's", (1, 31)),
-    ("SELECT /*+ REPARTITION(3) */ * FROM ticks", "spread over partitions", (1, 30)),
-    ("SELECT /*+ BROADCAST(ref), COALESCE(1) */ * FROM ticks JOIN ref USING (sym)", "spread", (1, 43)),
+    ("SELECT /*+ REPARTITION(3) */ * FROM ticks", "the hint of a query", (1, 30)),
+    ("SELECT /*+ BROADCAST(ref), COALESCE(1) */ * FROM ticks JOIN ref USING (sym)", "the hint of a query", (1, 43)),
+    ("SELECT /*+ BROADCAST(a b) */ * FROM ticks", "the hint of a query", (1, 30)),
+    ("SELECT /*+ BROADCAST(` */ '`) */ java_method() ' FROM ticks", "valid Spark SQL", (1, 1)),
     ("SELECT name FROM ref", "reads a stream", None),
     ("SELECT 1", "reads a stream", None),
     ("SELECT * FROM __ticks", "Headgate's own", (1, 15)),
@@ -153,6 +155,29 @@ def test_a_refused_function_is_found_in_every_corner_of_a_query(catalog):
     ]
     for text in corners:
         assert "no query calls" in refused(text, catalog, Window(10, 5)).rule
+
+
+SMUGGLED = [
+    "SELECT extract('year FROM ts), secret(1' FROM ts) FROM ticks",
+    "SELECT mask(sym, `x => 1), y(1` => 'q') FROM ticks",
+    "SELECT INTERVAL '1' DAY TO `x, y` FROM ticks",
+    "SELECT CAST(price AS DECIMAL(`x, y`, 2)) FROM ticks",
+]
+
+
+@pytest.mark.parametrize("text", SMUGGLED)
+def test_text_in_quotes_does_not_come_out_of_them(catalog, text):
+    assert refused(text, catalog).rule.startswith(("a word of SQL", "a query is valid"))
+
+
+@pytest.mark.parametrize("space", ["\u200b", "\u2060", "\ufeff", "\u180e", "\x1f"])
+def test_a_name_stays_one_name_whatever_spark_takes_for_white_space(catalog, space):
+    text = f"SELECT a{space}FROM{space}secret{space}UNION{space}ALL{space}SELECT{space}b FROM ticks"
+    try:
+        sql = plan(text, catalog).sql
+    except InputError:
+        return
+    assert sql.startswith("SELECT `a")
 
 
 def test_a_word_that_is_also_a_function_is_a_column_where_there_is_one():

@@ -251,7 +251,7 @@ MIXED = (
 )
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=st.lists(tuples, min_size=1, max_size=25), cuts=st.sets(st.integers(0, 25), max_size=2))
 def test_panes_agree_whatever_the_tuples_and_the_trains(spark, catalog, drawn, cuts):
     rows = [tuple_of(position, *each) for position, each in enumerate(drawn)]
@@ -287,7 +287,7 @@ PER_TUPLE = [
 
 @pytest.mark.parametrize("text", PER_TUPLE)
 def test_stamped_rows_are_the_rows_of_the_query_with_their_arrival(spark, catalog, text):
-    rows = some_rows(4)
+    rows = some_rows(3)
     found = plan(text, catalog)
     show(spark, rows)
     given, plain, stamped = (spark.sql(sql) for sql in (text, found.sql, found.stamped))

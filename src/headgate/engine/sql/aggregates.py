@@ -70,7 +70,7 @@ def function(node: exp.Expr) -> exp.Expr:
 
 
 def _around(node: exp.Expr) -> list[exp.Expr]:
-    found = []
+    found: list[exp.Expr] = []
     while isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
         found.append(node)
         node = node.this

@@ -19,6 +19,9 @@ from headgate.errors import InputError
 _WITH_WORDS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", "SUBSTRING")
 """Functions whose arguments may be told apart by words, such as CAST(x AS INT)."""
 
+PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""A word that is one word to everybody, without quotes."""
+
 _RULE = "a query is valid Spark SQL"
 _BEGINNINGS = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN}
 
@@ -56,8 +59,13 @@ def read(text: str) -> exp.Query:
         (tree,) = AsWritten().parser().parse(tokens, text)
     except ParseError as error:
         raise _syntax(error) from None
+    except TokenError:  # of a hint, which is a text within the text
+        raise InputError(_RULE, "a hint that cannot be read", "Leave it out.", _at(tokens[0])) from None
     if not isinstance(tree, exp.Query):
         raise _no_query(tree.key.upper() if tree else "nothing", _at(tokens[0]))
+    for name in tree.find_all(exp.Identifier):
+        # What is one name here might be several words to Spark, which takes more characters for white space.
+        name.set("quoted", name.quoted or not PLAIN.fullmatch(name.name))
     return tree
 
 
@@ -70,7 +78,7 @@ def expression(text: str) -> exp.Expr:
 
 def identifier(name: str) -> exp.Identifier:
     """A name as it stands in SQL, in backticks if it could be read as something else."""
-    plain = name.isidentifier() and AsWritten().tokenize(name)[0].token_type is TokenType.VAR
+    plain = PLAIN.fullmatch(name) and AsWritten().tokenize(name)[0].token_type is TokenType.VAR
     return exp.to_identifier(name, quoted=not plain)
 
 

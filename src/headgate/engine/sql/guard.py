@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from headgate.engine.sql.dialect import place, write
+from headgate.engine.sql.dialect import PLAIN, place, read, write
 from headgate.engine.sql.functions import BARE, KNOWN, REFUSED, TABLE_FUNCTIONS
 from headgate.engine.sql.plan import HIDDEN, Catalog
 from headgate.errors import InputError
@@ -61,6 +61,7 @@ _REMEDIES: dict[type[exp.Expr], str] = {
     exp.QueryTransform: "Leave it out: it would start a program.",
     **dict.fromkeys((exp.Sort, exp.Cluster, exp.Distribute), "Use ORDER BY: how rows are spread is not the query's."),
 }
+_NUMBER = re.compile(r"[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?")
 _HINTS = {"broadcast", "broadcastjoin", "mapjoin"}
 _NEEDS_TIME = {"unix_timestamp", "to_unix_timestamp"}
 _WORDS_OF_TIME = re.compile(r"\s*(now|today|tomorrow|yesterday)\b.*", re.IGNORECASE | re.DOTALL)
@@ -70,6 +71,16 @@ _READS_TIME = (exp.Cast, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 
 def guard(tree: exp.Query, catalog: Catalog) -> None:
     """Raise an InputError, with its place, for the first thing that a query may not do."""
+    _check(tree, catalog)
+    written = write(tree)
+    again = read(written)
+    # What Spark gets is the written text, so that is what must stand the check, whatever the writer makes of a tree.
+    _check(again, catalog)
+    if write(again) != written:
+        raise InputError("a query means the same when it is written out", f"'{written}'", "Write it more plainly.")
+
+
+def _check(tree: exp.Query, catalog: Catalog) -> None:
     names = _columns(tree, catalog)
     for node in tree.walk():
         if type(node) not in _ALLOWED:
@@ -80,7 +91,15 @@ def guard(tree: exp.Query, catalog: Catalog) -> None:
             case exp.Identifier():
                 _name(node)
             case exp.Anonymous():
-                _hint(node) if isinstance(node.parent, exp.Hint) else _function(node)
+                _function(node)
+            case exp.Hint():
+                _hint(node)
+            case exp.Var():
+                _plain(node, node.name)
+            case exp.Extract():
+                _plain(node, node.name)
+            case exp.Literal(is_string=False):
+                _number(node)
             case exp.Column():
                 _bare(node, names)
             case exp.Literal(is_string=True):
@@ -118,7 +137,7 @@ def _function(node: exp.Anonymous) -> None:
     if isinstance(node.parent, exp.Table) and name not in TABLE_FUNCTIONS:
         rule = "FROM reads streams, tables, and functions of values"
         raise InputError(rule, f"'{name}()'", choose(name, sorted(TABLE_FUNCTIONS)), place(node))
-    if name not in KNOWN and not isinstance(node.parent, exp.Table):
+    if name not in KNOWN | TABLE_FUNCTIONS and not isinstance(node.parent, exp.Hint):
         remedy = choose(name, sorted(KNOWN)).partition(" Choose")[0] if _near(name) else "Use one of Spark's own."
         raise InputError("a query calls functions of Spark SQL", f"'{name}()'", remedy, place(node))
 
@@ -127,12 +146,24 @@ def _near(name: str) -> bool:
     return choose(name, sorted(KNOWN)).startswith("Did you mean")
 
 
-def _hint(node: exp.Anonymous) -> None:
-    if node.name.lower() not in _HINTS:
-        rule = "a query does not say how rows are spread over partitions"
-        raise InputError(
-            rule, f"the hint {node.name}", "Leave it out.", place(node.find_ancestor(exp.Select) or node)
-        )
+def _hint(node: exp.Hint) -> None:
+    for hint in node.expressions:
+        plain = isinstance(hint, exp.Anonymous) and all(isinstance(each, exp.Column) for each in hint.expressions)
+        if not plain or hint.name.lower() not in _HINTS:
+            rule = "the hint of a query is BROADCAST(table)"
+            remedy = "Leave it out: how rows are spread over partitions is not the query's."
+            got = f"'{write(node).strip()}'"
+            raise InputError(rule, got, remedy, place(node.find_ancestor(exp.Select) or node))
+
+
+def _plain(node: exp.Expr, word: str) -> None:
+    if not PLAIN.fullmatch(word):
+        raise InputError("a word of SQL has letters and digits", f"'{word}'", "Check the syntax there.", place(node))
+
+
+def _number(node: exp.Literal) -> None:
+    if not _NUMBER.fullmatch(node.name):
+        raise InputError("a number is written in digits", f"'{node.name}'", "Write it like 1000 or 1e3.", place(node))
 
 
 def _bare(node: exp.Column, names: Collection[str]) -> None:

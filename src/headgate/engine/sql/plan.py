@@ -59,8 +59,9 @@ class PerTrain:
 class ByPanes:
     """A window aggregate that decomposes: `partial` over each train, `final` over the panes of closing windows.
 
-    `partial` yields _pane and _late first; `final` yields window_start, window_end and then the query's columns.
-    `sql` is the query as given, whose column types the result has.
+    `partial` yields _pane and _late, then the keys of the query's GROUP BY (__k0, ...) and the parts of its aggregates
+    (__p0, ...); `final` yields window_start, window_end and then the query's columns. `sql` is the query as given:
+    the result has its columns' names and types, by position.
     """
 
     stream: str
@@ -75,7 +76,8 @@ class ByPanes:
 class PerWindow:
     """Anything else over a window: run over all tuples of one window of every stream it reads.
 
-    `why` says, for a single stream, what keeps it from being evaluated by panes.
+    `why` says what keeps it from being evaluated by panes. first() and last() are those by time, for which `sql` reads
+    the hidden columns of its stream.
     """
 
     streams: tuple[str, ...]
