@@ -95,7 +95,12 @@ class Fuser:
         self._made += 1
         fused = FusedUnit(f"fused-{log.name}-{self._made}", queries, log, plan)
         old = list({id(u): u for u in map(self._scheduler.unit_of, queries)}.values())
-        if self._scheduler.swap(old, [fused]):
+
+        def together() -> bool:
+            # A run that was under way when they were called may have ended while the plan was made.
+            return all(query.progress.cursors[log.name] == at for query in queries)
+
+        if self._scheduler.swap(old, [fused], together):
             _log.info("stream %s: %d light queries run as one unit", log.name, len(queries))
         self._end(log.name)
 

@@ -124,12 +124,14 @@ class Scheduler:
         self.call(lambda: self._replace([unit], [SingleUnit(q) for q in unit.queries if q is not query]))
         self.changed(query.name, "removed")
 
-    def swap(self, old: Sequence[LiveUnit], new: Sequence[LiveUnit]) -> bool:
-        """Put other units in the place of some that do not run; False if one of them is running or gone."""
+    def swap(
+        self, old: Sequence[LiveUnit], new: Sequence[LiveUnit], holds: Callable[[], bool] = lambda: True
+    ) -> bool:
+        """Put other units in the place of some, unless one of those is running or gone or something does not hold."""
         made: list[bool] = []
 
         def change() -> None:
-            free = all(unit in self.units and not unit.busy for unit in old)
+            free = all(unit in self.units and not unit.busy for unit in old) and holds()
             if free:
                 self._replace(old, new)
             made.append(free)
@@ -220,7 +222,10 @@ class Scheduler:
         if now - self._refreshed >= self._measured.period:
             self._refreshed = now
             self._prepare(self._measured.units())
-            self._chores()
+            try:
+                self._chores()
+            except Exception as error:  # noqa: BLE001 - a full disk, say; nothing that could not wait
+                _log.warning("could not tidy up: %s", error)
 
     def _decide(self, lane: Lane) -> None:
         if not self._policy or not self._models:
