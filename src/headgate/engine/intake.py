@@ -117,13 +117,12 @@ class LiveStream:
     def _run(self) -> None:
         try:
             self.source.run(self)
+            if not self._stop.is_set():
+                self.log.end()
+                self.status = "ended"
         except Exception as error:  # noqa: BLE001 - whatever it is, it is this stream's alone
             self.status = "failed"
             self.reason = (
                 str(error) if isinstance(error, HeadgateError | OSError) else f"{type(error).__name__}: {error}"
             )
             _log.warning("stream %s stopped: %s; resume it once the cause is mended", self.log.name, self.reason)
-            return
-        if not self._stop.is_set():
-            self.log.end()
-            self.status = "ended"

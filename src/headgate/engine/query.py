@@ -70,7 +70,11 @@ class LiveQuery:
         """What the policy may choose: nothing while the query is paused, or rests after an error."""
         if self.status != "running" or now < self.resting:
             return NOTHING
-        return self.evaluation.waiting(self.progress)
+        found = self.evaluation.waiting(self.progress)
+        if not found.pending and self._unpublished is not None:
+            # Nothing may come any more that would have it published on the way.
+            return Waiting(1, now, min(self.progress.cursors.values()))
+        return found
 
     def stage(self, step: Step) -> Progress:
         """Hand a step's rows to the sink; gives the progress to commit."""
@@ -86,9 +90,8 @@ class LiveQuery:
         )
 
     def committed(self, progress: Progress) -> None:
-        """Go on from what has been committed, and show it."""
+        """Go on from what has been committed."""
         self.progress, self._unpublished = progress, progress.receipt
-        self.publish()
 
     def publish(self) -> None:
         """Show what is committed. A run whose publishing failed is shown before the next is staged."""

@@ -158,6 +158,8 @@ def run(unit: LiveUnit, n: int, execute: Execute, manifest: Manifest) -> Done:
         manifest.commit([(q.name, o, p) for q, o, p in zip(unit.queries, old, new, strict=True)])
         for query, progress in zip(unit.queries, new, strict=True):
             query.committed(progress)
+        for query in unit.queries:
+            query.publish()
     except Exception as error:  # noqa: BLE001 - whatever it is, it is this unit's alone
         return Done(started, time.time(), {}, spark=timed.seconds, error=_message(error))
     finished = time.time()

@@ -18,6 +18,8 @@ from headgate.engine.windows import NEVER
 from headgate.errors import InputError
 
 VERSION = 1
+_APPLICATION = 0x48474154
+"""What SQLite keeps in the head of a database, so that one can tell whose it is."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -108,8 +110,10 @@ class Manifest:
         try:
             # Two engines on one state folder would each repeat what the other does.
             self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
+            self._check_owner(path)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute(f"PRAGMA application_id={_APPLICATION}")
             self._db.executescript(_TABLES)
             self._check_version(path)
         except InputError:
@@ -125,6 +129,13 @@ class Manifest:
             self._db.close()
             remedy = "Name another folder, or mend the file."
             raise InputError("a state folder has a manifest of Headgate's", f"{path} ({error})", remedy) from None
+
+    def _check_owner(self, path: Path) -> None:
+        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (owner,) = self._db.execute("PRAGMA application_id").fetchone()
+        if tables and owner != _APPLICATION:
+            rule, remedy = "a state folder has a manifest of Headgate's", "Name another folder."
+            raise InputError(rule, f"{path}, a database of something else", remedy)
 
     def _check_version(self, path: Path) -> None:
         with self._transaction() as db:

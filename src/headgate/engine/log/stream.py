@@ -201,7 +201,12 @@ class StreamLog:
         key = (train.seq, window)
         if key not in self._panes:
             before = _before(train, window.time)
-            times = self.times(train, window.time)
+            try:
+                times = self.times(train, window.time)
+            except OSError:
+                # The run that reads the file will tell of it; here it only has to come to that run.
+                first, last = _span(train, window.time)
+                times = np.arange(first // window.pane * window.pane, last + 1, window.pane)
             starts = np.unique(times // window.pane * window.pane)
             self._panes[key] = tuple(int(p) for p in starts if window.last_end(int(p)) > before)
         return self._panes[key]
