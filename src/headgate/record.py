@@ -5,6 +5,7 @@ the simulator. A line is written whole or torn at the end of the file, where a c
 """
 
 import json
+import logging
 import math
 import mmap
 import threading
@@ -23,6 +24,7 @@ from headgate.model.operator import Cost
 from headgate.monitor.figures import Response, Served, Summary, summarise
 
 NAME = "record.jsonl"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +116,18 @@ class Recorder:
             self._file.truncate(whole)
 
     def append(self, entry: Entry) -> None:
-        """Add an entry."""
+        """Add an entry; where there is no room for it, the record has a gap and the run goes on."""
         values = {field.name: getattr(entry, field.name) for field in fields(entry)}
         line = json.dumps({type(entry).__name__.lower(): values}, separators=(",", ":"), default=_plain)
+        data = line.encode() + b"\n"
         with self._lock:
-            self._file.write(line.encode() + b"\n")
+            try:
+                written = self._file.write(data)
+                if written < len(data):
+                    self._file.truncate(self._file.tell() - written)
+                    _log.warning("the record has a gap: no room for a line")
+            except OSError as error:
+                _log.warning("the record has a gap: %s", error.strerror)
 
     def close(self) -> None:
         """Let go of the file."""
