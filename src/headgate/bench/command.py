@@ -14,6 +14,8 @@ from headgate.bench import tables
 from headgate.bench.report import Report
 from headgate.errors import InputError
 
+_WIDE = 160
+
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
@@ -55,6 +57,8 @@ def bench(
         typer.echo(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
     else:
         out, machine = Console(), report.machine
+        if not out.is_terminal:
+            out.width = _WIDE
         out.print(f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}", style="dim")
         for table in (*BENCHMARKS[name].tables(report.rows), tables.goals(report.checks)):
             out.print(table)

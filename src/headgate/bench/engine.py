@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -28,6 +29,7 @@ from headgate.engine.log.stream import StreamLog
 from headgate.engine.prepared import Prepared, Views
 from headgate.engine.quiet import spoken_to
 from headgate.engine.reader import JobInput
+from headgate.engine.scheduler import Overhead
 from headgate.engine.session import session
 from headgate.engine.sink import callback, discard
 from headgate.engine.source import folder as files_in
@@ -135,12 +137,7 @@ def _timed(action: Callable[[], object]) -> float:
 
 
 def overhead(
-    spark: SparkSession,
-    folder: Path,
-    progress: Progress,
-    queries: int = 20,
-    warm_up: float = 4.0,
-    seconds: float = 8.0,
+    spark: SparkSession, folder: Path, progress: Progress, queries: int = 20, warm_up: int = 60, runs: int = 200
 ) -> Row:
     """Queries that keep one lane busy: the time around Spark's execution, and that between two runs."""
     with Engine(spark, folder) as engine:
@@ -150,24 +147,30 @@ def overhead(
             engine.query(f"q{i}", f"SELECT sym, price FROM ticks WHERE vol > {100 * i}", sink=discard())  # noqa: S608
         progress("what Headgate adds to a job")
         engine.start(AUTO, fuse=False)
-        time.sleep(warm_up)
+        _await_runs(engine, warm_up)
         # Counts begin anew.
         engine.switch(AUTO, fuse=False)
-        time.sleep(seconds)
-        status, spent = engine.status(), engine._scheduler.overhead  # noqa: SLF001 - the parts are shown nowhere else
-        runs = max(1, spent.runs)
-        busy = sum(query.busy for query in status.queries)
+        spent = _await_runs(engine, runs)
+        status = engine.status()
+    runs, busy = max(1, spent.runs), sum(query.busy for query in status.queries)
     around, between = spent.around / runs, max(0.0, status.elapsed - busy) / runs
     return {
         "part": "overhead",
         "queries": queries,
-        "runs": spent.runs,
+        "runs": runs,
         "run": busy / runs,
         "around": around,
         "deciding": spent.deciding / runs,
         "between": between,
         "added": around + between,
     }
+
+
+def _await_runs(engine: Engine, runs: int) -> Overhead:
+    limit = time.time() + _PATIENCE
+    while (spent := engine._scheduler.overhead).runs < runs and time.time() < limit:  # noqa: SLF001 - shown nowhere else
+        time.sleep(0.02)
+    return replace(spent)
 
 
 # The log

@@ -1,0 +1,154 @@
+"""`headgate bench` as a user meets it, over reports that took no time to measure."""
+
+import io
+import json
+from importlib import import_module
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from headgate.bench.command import BENCHMARKS
+from headgate.bench.report import Report, at_least, at_most
+from headgate.bench.tables import goals
+from headgate.cli import app
+
+POLICY = {
+    "policy": "bsd",
+    "seeds": 3,
+    "units": 40,
+    "avg_slowdown": 12.5,
+    "max_slowdown": 80.0,
+    "rms_slowdown": 15.25,
+    "avg_response": 0.345,
+    "predicted_avg": 11.5,
+    "predicted_max": 75.0,
+    "predicted_rms": 14.5,
+    "jobs": 812.0,
+    "train": 31.0,
+    "work_to_a": 6.5,
+    "utilisation": 0.88,
+}
+ROWS = {
+    "sim": [
+        {"what": "hnr, SimPy", "executions": 20_000, "seconds": 0.5, "per_second": 40_000.0, "ratio": 1.0},
+        {"what": "rr, compiled kernel", "executions": 5_000, "seconds": 0.1, "per_second": 5e4, "ratio": None},
+    ],
+    "engine": [
+        {"part": "planning", "query": "filter", "tuples": 1000, "prepared": 0.02, "afresh": 0.05, "ratio": 2.5},
+        {
+            "part": "overhead",
+            "queries": 20,
+            "runs": 140,
+            "run": 0.04,
+            "around": 0.002,
+            "deciding": 0.0004,
+            "between": 0.001,
+        },
+        {"part": "ingest", "train": 10_000, "tuples": 490_000, "seconds": 0.22, "per_second": 2.2e6},
+        {
+            "part": "response",
+            "system": "Headgate",
+            "queries": 10,
+            "units": 3,
+            "results": 7_500,
+            "missing": 0,
+            "mean": 0.25,
+            "p50": 0.21,
+            "p99": 0.61,
+        },
+        {"part": "load", "cores": 2, "before": 0.4, "after": 3.5},
+    ],
+    "live-policies": [
+        {"table": "heavy", **POLICY},
+        {"table": "light", **POLICY, "predicted_avg": None, "predicted_max": None, "predicted_rms": None},
+    ],
+}
+SHOWN = {
+    "sim": ["20,000", "40,000", "1×", "–"],
+    "engine": ["20.0 ms", "2.5×", "400 µs", "2,200,000", "7,500", "610 ms", "0.4"],
+    "live-policies": ["12.5 | 11.5", "345 ms", "6.5×", "88 %", "light queries"],
+}
+
+
+def report(name, *values):
+    """A report whose goals are all 10 or more."""
+    return Report(name, tuple(ROWS[name]), tuple(at_least(f"goal of {value}", value, 10) for value in values))
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Lets the benchmark of a name yield a report."""
+
+    def yields(name, found):
+        def run(progress):
+            progress("nothing at all")
+            return found
+
+        monkeypatch.setattr(f"headgate.bench.{name.replace('-', '_')}.run", run)
+
+    return yields
+
+
+def test_the_help_names_every_benchmark():
+    said = CliRunner().invoke(app, ["bench", "--help"], env={"COLUMNS": "200"}).output
+    assert all(name in said for name in BENCHMARKS)
+
+
+def test_an_unknown_benchmark_is_refused_with_the_known_ones():
+    refused = CliRunner().invoke(app, ["bench", "spark"])
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("error: ")
+    assert all(name in refused.stderr for name in ("'spark'", *BENCHMARKS))
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_benchmark_has_something_to_run(name):
+    assert callable(import_module(f"headgate.bench.{name.replace('-', '_')}").run)
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_rows_are_shown_in_tables(name):
+    out = Console(width=200, record=True, file=io.StringIO())
+    for table in BENCHMARKS[name].tables(ROWS[name]):
+        out.print(table)
+    said = out.export_text()
+    assert [text for text in SHOWN[name] if text not in said] == []
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_json_is_one_document_with_rows_checks_and_the_machine(measured, name):
+    measured(name, report(name, 12))
+    done = CliRunner().invoke(app, ["bench", name, "--json"])
+    assert done.exit_code == 0
+    found = json.loads(done.stdout)
+    assert found["name"] == name
+    assert found["rows"] == ROWS[name]
+    assert found["checks"] == [{"what": "goal of 12", "value": 12, "goal": "≥ 10", "ok": True}]
+    assert found["machine"]["cores"]
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "code"),
+    [((12,), ["--check"], 0), ((12, 9), ["--check"], 1), ((9,), [], 0), ((9,), ["--check", "--json"], 1)],
+)
+def test_a_missed_goal_counts_where_it_is_checked(measured, values, options, code):
+    measured("sim", report("sim", *values))
+    assert CliRunner().invoke(app, ["bench", "sim", *options]).exit_code == code
+
+
+def test_goals_are_shown_as_met_or_missed():
+    out = Console(width=120, record=True, file=io.StringIO())
+    out.print(goals([at_least("speed", 12, 10, "×"), at_most("time, ms", 7.5, 5)]))
+    speed, time = (line for line in out.export_text().splitlines() if "speed" in line or "time" in line)
+    assert "≥ 10×" in speed
+    assert "met" in speed
+    assert "≤ 5" in time
+    assert "missed" in time
+
+
+def test_progress_goes_to_standard_error(measured):
+    measured("engine", report("engine", 12))
+    done = CliRunner().invoke(app, ["bench", "engine"])
+    assert "nothing at all" in done.stderr
+    assert "nothing at all" not in done.stdout
