@@ -26,7 +26,7 @@ class Prepared:
 
     def __init__(self, frame: DataFrame) -> None:
         self._frame = frame
-        self.schema = to_arrow_schema(frame.schema, timezone="UTC")
+        self.schema = to_arrow_schema(_nullable(frame.schema), timezone="UTC")
         self.reused = not _keeps_tuples(frame._jdf.queryExecution().executedPlan())  # noqa: SLF001
 
     def run(self, given: JobInput, description: str) -> pa.Table:
@@ -126,6 +126,14 @@ def _cast(frame: DataFrame, types: pa.Schema) -> DataFrame:
     renamed = frame.toDF(*(f"c{i}" for i in range(len(kinds))))
     cast = renamed.select(*(renamed[f"c{i}"].cast(kind) for i, kind in enumerate(kinds)))
     return cast.toDF(*plain, *(f.name for f in wanted))
+
+
+def _nullable(schema: StructType) -> StructType:
+    """The schema with NULL allowed everywhere: Arrow refuses a NULL struct if one of its fields is never NULL."""
+    text = schema.json()
+    for word in ("nullable", "containsNull", "valueContainsNull"):
+        text = text.replace(f'"{word}":false', f'"{word}":true')
+    return StructType.fromJson(json.loads(text))
 
 
 def _type(kind: str) -> Any:  # noqa: ANN401 - pyspark's types have no common public name

@@ -28,7 +28,8 @@ class SessionEvaluation:
     def prepare(self) -> None:
         """Plan the text."""
         self._prepared = self._setting.prepare(self.plan.sql)
-        self.schema = self._prepared.schema
+        schema = self._prepared.schema
+        self.schema = schema.remove(len(schema) - 1) if self.plan.having else schema
 
     def begin(self, positions: Mapping[str, int]) -> Progress:
         """Start behind the newest event time; a session that is under way counts from there."""
@@ -57,14 +58,17 @@ class SessionEvaluation:
         starts, ends = (micros(found.column(name)) for name in ("session_start", "session_end"))
         # A session of another key that ended before may lie in the time that is read again.
         ended = (progress.closed <= ends) & (ends < mark)
-        rows = found.filter(pa.array(ended))
+        if self.plan.having:
+            ended &= found.column(found.num_columns - 1).to_numpy()
+        rows = found.select(list(range(len(self.schema)))).filter(pa.array(ended))
         due = np.array([log.reached(min(int(end) + 1, mark), "event").arrived_last / 1e6 for end in ends[ended]])
-        still = starts[ends >= mark]
+        # Tuples from the watermark on may yet come, before those of the open sessions.
+        still = min([mark, *starts[ends >= mark].tolist()])
         moved = replace(
             progress,
             cursors={stream: high},
             closed=mark,
-            low=int(still.min()) if len(still) else max(progress.low, mark),
+            low=max(progress.low, still),
             late=progress.late + log.behind(low, high),
         )
         return Step(rows, due, moved, high - low)

@@ -59,9 +59,9 @@ class PerTrain:
 class ByPanes:
     """A window aggregate that decomposes: `partial` over each train, `final` over the panes of closing windows.
 
-    `partial` yields _pane and _late, then the keys of the query's GROUP BY (__k0, ...) and the parts of its aggregates
-    (__p0, ...); `final` yields window_start, window_end and then the query's columns. `sql` is the query as given:
-    the result has its columns' names and types, by position.
+    `partial` yields _pane and _late, then the keys of GROUP BY (__k0, ...) and the parts of aggregates (__p0, ...);
+    `final` yields window_start, window_end and then the query's columns. `sql` is the query as given: the result has
+    its columns' names and types, by position.
     """
 
     stream: str
@@ -76,8 +76,8 @@ class ByPanes:
 class PerWindow:
     """Anything else over a window: run over all tuples of one window of every stream it reads.
 
-    `why` says what keeps it from being evaluated by panes. first() and last() are those by time, for which `sql` reads
-    the hidden columns of its stream.
+    `why` says what keeps it from being evaluated by panes. first() and last() are those by time, for which `sql`
+    reads the hidden columns of its stream.
     """
 
     streams: tuple[str, ...]
@@ -91,13 +91,15 @@ class PerWindow:
 class BySession:
     """An aggregate over sessions, which end after a `gap` without a tuple of their key; in microseconds.
 
-    `sql` yields session_start and session_end (TIMESTAMP) first, then the query's columns.
+    `sql` yields session_start and session_end (TIMESTAMP) first, then the query's columns. With `having`, it also
+    yields a last column that says which sessions satisfy HAVING: one that does not yet may do so when it has grown.
     """
 
     stream: str
     tables: tuple[str, ...]
     gap: int
     sql: str
+    having: bool = False
 
 
 Plan = PerTrain | ByPanes | PerWindow | BySession

@@ -45,9 +45,22 @@ def by_session(query: exp.Query, catalog: Catalog, stream: str, tables: tuple[st
     changed = query.copy()
     call = write(first)
     bounds = [expression(f"{call}.{end} AS session_{end}") for end in ("start", "end")]
-    changed.set("expressions", [*bounds, *changed.selects])
+    having = changed.args.get("having")
+    kept = [_condition(having.this, scope)] if having else []
+    changed.set("having", None)
+    changed.set("expressions", [*bounds, *changed.selects, *kept])
     changed.set("group", exp.Group(expressions=[key.copy() for key in keys]))
-    return BySession(stream, tables, gap, write(in_time(changed, catalog)))
+    return BySession(stream, tables, gap, write(in_time(changed, catalog)), bool(kept))
+
+
+def _condition(having: exp.Expr, scope: Scope) -> exp.Expr:
+    """HAVING as a column."""
+    for column in having.find_all(exp.Column):
+        other = scope.aliases.get(column.name.lower())
+        if other and scope.is_column(column) and scope.normal(other) != scope.normal(column):
+            rule = "a name in HAVING is that of a column or of a result"
+            raise InputError(rule, f"'{column.name}', which is both", "Rename the result.", place(column))
+    return expression(f"coalesce({write(having)}, false) AS __kept")
 
 
 def _gap(call: exp.Anonymous, query: exp.Select, catalog: Catalog, stream: str) -> int:
