@@ -76,6 +76,7 @@ EXPRESSIONS = [
     ),
     *(
         "array(1, 2)[0]",
+        "array(array(1), array(2))[1][0]",
         "map('a', 1)['a']",
         "named_struct('x', 1).x",
         "struct(1 AS a, 2).a",

@@ -37,6 +37,7 @@ class AsWritten(Spark):
         NO_PAREN_FUNCTIONS: ClassVar = {}
         NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
         FUNCTION_PARSERS: ClassVar = {word: SparkParser.FUNCTION_PARSERS[word] for word in _WITH_WORDS}
+        ARRAY_CONSTRUCTORS: ClassVar = {}
         PIPE_SYNTAX_TRANSFORM_PARSERS: ClassVar = {}
 
 

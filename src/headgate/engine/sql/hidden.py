@@ -19,21 +19,17 @@ def carry(select: exp.Select, catalog: Catalog, columns: Sequence[str]) -> bool:
     if len(found) != 1 or not isinstance(found[0], exp.Table | exp.Subquery):
         return False
     source = found[0]
-    if isinstance(source, exp.Subquery):
+    if isinstance(source, exp.Table):
+        _replace(source, catalog, columns, starred=bool(_stars(select)))
+    else:
         inner = source.this
         if breach(source, catalog.streams) or not isinstance(inner, exp.Select) or not carry(inner, catalog, columns):
             return False
         inner.set("expressions", [*inner.expressions, *map(exp.column, columns)])
         _rename(source, columns)
-    else:
-        alias = source.args.get("alias") or exp.TableAlias(this=source.this.copy())
-        shown = [exp.column(identifier(name)) for name in catalog.streams[source.name].columns]
-        read = exp.select(*shown, *columns).from_(exp.Table(this=identifier(f"__{source.name}")))
-        whole = exp.Subquery(this=read, alias=alias)
-        _rename(whole, columns)
-        source.replace(whole)
-        source = whole
-    _hide(select, source.alias, columns)
+    for star in _stars(select):
+        if not isinstance(star.parent, exp.Column) or star.parent.table.lower() == source.alias_or_name.lower():
+            star.set("except_", [*(star.args.get("except_") or []), *map(exp.column, columns)])
     return True
 
 
@@ -51,10 +47,23 @@ def _rename(source: exp.Subquery, columns: Sequence[str]) -> None:
         alias.set("columns", [*alias.columns, *map(exp.to_identifier, columns)])
 
 
-def _hide(select: exp.Select, source: str, columns: Sequence[str]) -> None:
-    for star in [node for node in own(select) if isinstance(node, exp.Star)]:
-        around = star.parent
-        counts = isinstance(around, exp.Anonymous) and around.name.lower() == "count"
-        elsewhere = isinstance(around, exp.Column) and around.table.lower() != source.lower()
-        if not counts and not elsewhere:
-            star.set("except_", [*(star.args.get("except_") or []), *map(exp.column, columns)])
+def _stars(select: exp.Select) -> list[exp.Star]:
+    """Where a SELECT says * for all columns; count(*) is about rows."""
+    stars = [node for node in own(select) if isinstance(node, exp.Star)]
+    return [
+        star for star in stars if not (isinstance(star.parent, exp.Anonymous) and star.parent.name.lower() == "count")
+    ]
+
+
+def _replace(stream: exp.Table, catalog: Catalog, columns: Sequence[str], *, starred: bool) -> None:
+    """Put the view with hidden columns in a stream's place; those asked for alone where `*` would tell."""
+    alias = stream.args.get("alias") or exp.TableAlias(this=stream.this.copy())
+    view = exp.Table(this=identifier(f"__{stream.name}"))
+    if not starred and not alias.columns:
+        view.set("alias", alias)
+        stream.replace(view)
+        return
+    shown = [exp.column(identifier(name)) for name in catalog.streams[stream.name].columns]
+    whole = exp.Subquery(this=exp.select(*shown, *columns).from_(view), alias=alias)
+    _rename(whole, columns)
+    stream.replace(whole)
