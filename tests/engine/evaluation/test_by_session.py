@@ -64,6 +64,13 @@ def test_a_session_that_ended_is_not_given_out_again_while_one_that_began_before
     assert [(start, end, k) for start, end, k, *_ in found] == [(0, 33, 0), (2, 9, 1)]
 
 
+def test_a_tuple_within_the_delay_is_counted_even_if_it_lies_before_all_sessions_that_are_open(driven):
+    trains = [[30], [15], [31, 60]]
+    query = driven(SQL, delay=20).register()
+    assert query.over(trains, 10, live=True) == expected(told(trains, 20))
+    assert len(query.rows()) == 4
+
+
 def test_an_open_session_ends_when_time_goes_on_in_a_silent_stream_or_the_stream_ends(driven):
     for pass_on in (lambda log: log.pass_time(1.0, 60), lambda log: log.end()):
         query = driven(SQL, delay=20).register()
