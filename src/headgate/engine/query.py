@@ -109,7 +109,7 @@ class LiveQuery:
         """Take note of an error: rest, then try again, with a shorter train if it took too long, or give up."""
         self.attempts += 1
         self.reason = f"a run took longer than the limit of {self.limit:g} s" if too_long else error
-        self.most = max(1, n // 4) if too_long else self.most
+        self.most = max(1, min(n, self.most) // 4) if too_long else self.most
         self.resting = now + _BACKOFF * 2**self.attempts
         if self.attempts >= _ATTEMPTS:
             self.status = "failed"

@@ -194,7 +194,10 @@ class _Timed:
 
 def _message(error: Exception) -> str:
     """The line that says what went wrong, without Spark's stack traces."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    _, traced, after = str(error).rpartition("Traceback (most recent call last):")
+    # What a Python worker has raised stands behind the lines of its trace, which are indented.
+    text = "\n".join(line for line in after.splitlines() if not line.startswith(" ")) if traced else after
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     noise = ("An error occurred", ":", "at ", "org.apache.spark")
     said = next((line for line in lines if not line.startswith(noise)), lines[0] if lines else type(error).__name__)
     return said if isinstance(error, HeadgateError) else f"{type(error).__name__}: {said}"

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -391,7 +392,8 @@ def write(table: pa.Table, file: Path) -> None:
             writer.write_table(table)
         temporary.rename(file)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         message = f"cannot write {file}: {error.strerror or error}. Make room or mend the folder, then resume."
         raise HeadgateError(message) from error
 
