@@ -8,7 +8,7 @@ import headgate as hg
 from engine.crash.hooks import STEPS, Crash, Doom, abandon
 from engine.crash.pipeline import left_over, register, results, sinks
 
-QUERIES = ("dear", "named", "seventh", "tumbling", "sliding", "pairs", "visits")
+QUERIES = ("dear", "seventh", "sliding", "pairs", "visits")
 TRAINS = 24
 CALLS = {"trains are dropped": (1,)}
 """At which calls of a step after a start to crash; trains are dropped about once a second."""

@@ -1,0 +1,46 @@
+"""No room for the state folder itself: everything that has to write stops with a reason, and goes on afterwards."""
+
+import resource
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from engine.faults.found import query, stream, values
+from engine.live import until
+from headgate import sink, source
+
+TRAINS = [pa.table({"v": range(1000 * k, 1000 * (k + 1))}) for k in range(100)]
+
+
+@contextmanager
+def files_of_at_most(size):
+    """Let no file of this process grow beyond a size."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_when_there_is_room_again_everything_is_there_once(engine, tmp_path):
+    engine.stream("big", source.rows(TRAINS, every=0.02))
+    engine.query("each", "SELECT v FROM big", sink=sink.parquet(tmp_path / "each"))
+    engine.query("some", "SELECT v FROM big WHERE v % 10 = 0", sink=sink.parquet(tmp_path / "some"))
+    engine.start("fcfs", train={"most": 3000})
+    until(lambda: query(engine, "each").runs > 2)
+    with files_of_at_most(4_000):
+        until(lambda: stream(engine, "big").status == "failed")
+        until(lambda: query(engine, "each").status == "failed" or not query(engine, "each").pending)
+        assert "then resume" in stream(engine, "big").reason
+        lost = query(engine, "each")
+    assert lost.status == "running" or "File too large" in lost.reason or "disk" in lost.reason
+    engine.resume("big")
+    for name in ("each", "some"):
+        engine.resume(name)
+    engine.pause("s")
+    until(lambda: stream(engine, "big").status == "ended")
+    until(lambda: not any(query(engine, name).pending for name in ("each", "some")))
+    engine.stop()
+    assert values(tmp_path / "each") == list(range(100_000))
+    assert values(tmp_path / "some") == list(range(0, 100_000, 10))
