@@ -19,7 +19,7 @@ def of(rows, part):
 def rows(spark, tmp_path_factory):
     folder, heard = tmp_path_factory.mktemp("bench"), []
     found = [
-        *engine.planning(spark, folder / "planning", heard.append, TRAINS[:1], runs=1),
+        *engine.planning(spark, folder / "planning", heard.append, TRAINS[:1], warm_up=0, runs=2),
         engine.overhead(spark, folder / "overhead", heard.append, QUERIES, warm_up=1, runs=4),
         *engine.ingest(folder / "ingest", heard.append, APPENDED[:2], tuples=3_000),
         *engine.responses(spark, folder / "responses", heard.append, QUERIES, warm_up=0.2, seconds=0.5),
@@ -60,5 +60,5 @@ def test_streaming_queries_are_stopped(rows, spark):
 
 
 def test_every_part_has_a_goal_and_a_table(rows):
-    assert len(engine.checks(rows)) == 6
+    assert len(engine.checks(rows)) == 7
     assert [table.row_count for table in shown(rows)] == [2, 1, 2, 3, 0]

@@ -53,7 +53,7 @@ def engine(rows: Rows) -> list[Table]:
     for row in _of(rows, "part", "response"):
         counts = (f"{row[name]:,}" for name in ("queries", "units", "results", "missing"))
         response.add_row(row["system"], *counts, *(span(row[name]) for name in ("mean", "p50", "p99")))
-    load = _numbers("load average of the machine", "cores", "before", "after")
+    load = _numbers("load average", "cores", "before", "after")
     for row in _of(rows, "part", "load"):
         load.add_row(str(row["cores"]), f"{row['before']:.1f}", f"{row['after']:.1f}")
     return [planning, jobs, ingest, response, load]
