@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from headgate.demo.market import Snapshot
 
 _LINE_EVERY = 4.0
+_WIDE = 160
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +33,8 @@ def demo(
     from headgate.demo.market import run
 
     out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+    if not out.is_terminal:
+        out.width = _WIDE
     with tempfile.TemporaryDirectory() as folder, err.status("starting Spark") as status:
         in_view = out.is_terminal and not (no_view or as_json)
         with _in_view(out, status.stop) if in_view else _in_lines(err) as show:
@@ -49,19 +52,19 @@ def closing(rounds: Sequence[tuple[str, "Snapshot"]]) -> list[Table | Text]:
     from headgate.engine.readable import count, span
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("group")
-    table.add_column("queries", justify="right")
-    for policy, _ in rounds:
-        for heading in (f"{policy}: response", "p99", "slowdown rms"):
-            table.add_column(heading, justify="right")
-    table.add_column("responds", justify="right", style="bold")
+    table.add_column("\ngroup")
+    table.add_column("\nqueries", justify="right")
+    for heading in ("mean response", "p99", "slowdown rms"):
+        for i, (policy, _) in enumerate(rounds):
+            table.add_column(f"{'' if i else heading}\n{policy}", justify="right", no_wrap=True)
+    table.add_column("\nsooner", justify="right", style="bold", no_wrap=True)
     by_policy = [{g["name"]: g for g in groups(snapshot["queries"])} for _, snapshot in rounds]
     for name, first in by_policy[0].items():
-        cells = [name, str(first["queries"])]
-        for found in by_policy:
-            of = found[name]
-            cells += [span(of["response_mean"]), span(of["response_p99"]), count(of["slowdown_rms"])]
-        table.add_row(*cells, f"{first['response_mean'] / by_policy[-1][name]['response_mean']:.1f}× sooner")
+        found = [each[name] for each in by_policy]
+        cells = [span(of[figure]) for figure in ("response_mean", "response_p99") for of in found]
+        cells += [count(of["slowdown_rms"]) for of in found]
+        gain = first["response_mean"] / found[-1]["response_mean"]
+        table.add_row(name, str(first["queries"]), *cells, f"{gain:.1f}×")
     (base, _), (chosen, last) = rounds[0], rounds[-1]
     units = len({query["unit"] for query in last["queries"]})
     said = (

@@ -20,8 +20,9 @@ from headgate.engine.sink import discard
 from headgate.engine.source import ticks
 
 SEED = 7
-STEPS = ((12.0, 0.5), (12.0, 0.9), (12.0, 1.3))
-"""Seconds, and the load relative to what one lane can do if jobs cost nothing."""
+STEPS = ((8.0, 0.3), (8.0, 0.6), (8.0, 0.9))
+"""Seconds, and the work relative to what one lane can do. The jobs around it, two or three seconds for all queries
+once, come on top: the last step is past capacity."""
 POLICIES = ("fcfs", AUTO)
 _SYMBOLS = 50
 _WARM_UP = 500
@@ -46,9 +47,9 @@ def queries() -> list[Query]:
     found = []
     symbols = [f"AA{chr(ord('A') + i)}" for i in range(12)]
     for i, sym in enumerate(symbols):
-        where = f"sym = '{sym}' AND vol > {2000 + 100 * i}"
+        where = f"sym = '{sym}' AND vol > {100 * i}"
         found.append(Query(f"large_{sym}", "alerts", f"SELECT sym, price, vol, ts FROM ticks WHERE {where}"))  # noqa: S608
-        where = f"sym = '{sym}' AND side = 'S' AND price * vol > {50_000 + 5000 * i}"
+        where = f"sym = '{sym}' AND side = 'S' AND price * vol > {5000 * i}"
         found.append(Query(f"sold_{sym}", "alerts", f"SELECT sym, price * vol AS value FROM ticks WHERE {where}"))  # noqa: S608
     for venue in ("ARCA", "BATS", "EDGX", "IEX", "NSDQ", "NYSE"):
         where = f"FROM ticks WHERE venue = '{venue}' GROUP BY sym"
@@ -61,7 +62,8 @@ def queries() -> list[Query]:
             found.append(Query(f"{name}_{venue}", "boards", f"SELECT sym, {output} {where}", "6s", "3s"))
     for i in range(12):
         risk = f"aggregate(sequence(1, {500 * (1 + i % 4)}), price, (t, x) -> t * 0.999 + x % 7)"
-        sql = f"SELECT sym, risk FROM (SELECT sym, {risk} AS risk FROM ticks) WHERE risk > {100 * i}"  # noqa: S608
+        inner = f"SELECT sym, vol, {risk} AS risk FROM ticks"  # noqa: S608
+        sql = f"SELECT sym, risk FROM ({inner}) WHERE risk > 0 AND vol > {4000 + 200 * i}"  # noqa: S608
         found.append(Query(f"risk_{i:02d}", "reports", sql))
     return found
 

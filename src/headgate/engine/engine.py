@@ -251,6 +251,7 @@ class Engine:
             _log.warning("query %s of this state folder is not registered; its tuples are kept for it", absent)
         made = self._made(policy, train, options)
         self._use(*made, options, fuse=policy == AUTO if fuse is None else fuse)
+        self._fuse()
         self._scheduler.start()
         self._started = True
         for stream in self._streams.values():
@@ -277,6 +278,7 @@ class Engine:
         for query in self._queries.values():
             self._apart(query)
         self._scheduler.call(lambda: self._use(*made, options, fuse=policy == AUTO if fuse is None else fuse))
+        self._fuse()
 
     def _made(
         self, policy: str, train: Train | Mapping[str, float] | None, options: Mapping[str, Any]
@@ -421,10 +423,13 @@ class Engine:
         """What takes longer than a decision may: writing the status, planning fused units."""
         while not self._ending.wait(_STATUS_EVERY):
             self._write_status(self.status(), running=True)
-            fuser = self._fuser
-            for name, stream in list(self._streams.items()):
-                if fuser:
-                    fuser.look(stream.log, Setting(name, {name: stream.log}, self._views, self.state))
+            self._fuse()
+
+    def _fuse(self) -> None:
+        fuser = self._fuser
+        for name, stream in list(self._streams.items()):
+            if fuser:
+                fuser.look(stream.log, Setting(name, {name: stream.log}, self._views, self.state))
 
     def _write_status(self, found: Snapshot, *, running: bool) -> None:
         file = self.state / STATUS

@@ -2,17 +2,20 @@
 
 Where the overhead of a job dominates, no order of separate jobs is as good as one job for all; where the work
 dominates, separate units leave the policy its choice. The scheduler measures both, so this can be decided as it runs.
+Queries that have hardly run yet are taken for light; if they are not, they are taken apart, and measured one by one.
 """
 
 import logging
+import math
 import threading
 
 from headgate.engine.evaluation.protocol import Setting
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.query import LiveQuery
 from headgate.engine.scheduler import Scheduler
-from headgate.engine.units import FusedUnit, LiveUnit, fusable, fused_sql
+from headgate.engine.units import FusedUnit, LiveUnit, SingleUnit, fusable, fused_sql
 from headgate.errors import InputError
+from headgate.model.unit import Unit
 from headgate.policy.bsd import BSD
 
 _FEW = 3
@@ -34,6 +37,7 @@ class Fuser:
         self._lock = threading.Lock()
         self._over = False
         self._meeting: dict[str, tuple[tuple[LiveQuery, ...], int]] = {}
+        self._known: set[str] = set()
         self._made = 0
 
     def look(self, log: StreamLog, setting: Setting) -> None:
@@ -42,7 +46,7 @@ class Fuser:
             if log.name in self._meeting:
                 self._meet(log, setting)
             elif not self._over:
-                self._call(log)
+                self._call(log, setting)
 
     def leave(self, query: LiveQuery) -> None:
         """Let go of a meeting that the query takes part in."""
@@ -58,12 +62,14 @@ class Fuser:
             for stream in list(self._meeting):
                 self._end(stream)
 
-    def _call(self, log: StreamLog) -> None:
+    def _call(self, log: StreamLog, setting: Setting) -> None:
+        self._part(log.name)
         light = self._light(log.name)
         if len(light) < 2:
             return
         queries = tuple(query for unit in light for query in unit.queries)
         self._hold(log.name, queries)
+        self._meet(log, setting)
 
     def _hold(self, stream: str, queries: tuple[LiveQuery, ...]) -> None:
         at = max(query.progress.cursors[stream] for query in queries)
@@ -118,11 +124,15 @@ class Fuser:
         """Light units in the order of their priority, as many as make one that is not."""
         found: list[tuple[float, float, LiveUnit]] = []
         for unit in self._scheduler.units:
-            measured, served = self._scheduler.measured(unit.name), unit.queries[0].served
-            if measured is None or served.runs < _FEW or not self._candidate(unit, stream):
+            measured = self._scheduler.measured(unit.name)
+            if measured is None or not self._candidate(unit, stream):
                 continue
-            work = measured.cost.b * served.tuples / served.runs / max(measured.cost.a, _INSTANT)
-            if work < (1 if len(unit.queries) == 1 else _ENOUGH):
+            alone = len(unit.queries) == 1
+            known = unit.queries[0].progress.run >= _FEW
+            if alone and known:
+                self._known.add(unit.name)
+            work = self._work(unit, measured) if known else 0.0
+            if work < (1 if alone else _ENOUGH):
                 found.append((BSD.static(measured), work, unit))
         chosen: list[LiveUnit] = []
         total = 0.0
@@ -132,3 +142,22 @@ class Fuser:
             chosen.append(unit)
             total += work
         return chosen
+
+    def _part(self, stream: str) -> None:
+        """Take units apart that were fused before their queries were known, and turn out to be heavy."""
+        for unit in list(self._scheduler.units):
+            names = {query.name for query in unit.queries}
+            measured = self._scheduler.measured(unit.name)
+            if len(names) < 2 or names <= self._known or measured is None or not self._candidate(unit, stream):
+                continue
+            if unit.queries[0].served.runs >= _FEW and self._work(unit, measured) > 2 * _ENOUGH:
+                _log.info("stream %s: %d queries are not light, and run one by one", stream, len(names))
+                self._scheduler.swap([unit], [SingleUnit(query) for query in unit.queries])
+                self._known |= names
+
+    @staticmethod
+    def _work(unit: LiveUnit, measured: Unit) -> float:
+        """The work of a train, in overheads of a job. Where none has run of late, what waits is the next train."""
+        served = unit.queries[0].served
+        n = served.tuples / served.runs if served.runs >= _FEW else unit.waiting(math.inf).pending
+        return measured.cost.b * n / max(measured.cost.a, _INSTANT)
