@@ -10,11 +10,9 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-# What would make Java fast in the long run only delays it here.
-QUICK = {
+SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.python.unix.domain.socket.enabled": "true",
 }
 PORT, SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
@@ -36,7 +34,7 @@ def attached():
 
 def main():
     builder = SparkSession.builder.master("local[2]")
-    for key, value in QUICK.items():
+    for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     listens = builder.getOrCreate().sparkContext._gateway.java_parameters
     say(f"{listens.port} {listens.auth_token}")
