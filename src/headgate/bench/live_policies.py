@@ -35,7 +35,7 @@ SHARES = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95, 1.0)
 """Selectivities: every query of a cost class has another one."""
 LOAD = 0.9
 SEEDS = (1, 2, 3)
-SECONDS = 30.0
+SECONDS = 24.0
 CHEAPEST = 400
 """Steps of work per tuple in the cheapest queries."""
 LIGHT_RATE = 2000.0
