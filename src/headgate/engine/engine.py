@@ -297,7 +297,7 @@ class Engine:
         self._recorder.append(Began(self._began, name, written, len(self._scheduler.lanes)))
         for query in list(self._queries.values()):
             query.forget()
-        self._scheduler.use(name, made)
+        self._scheduler.use(name, made, bounds.most)
         self._fuser = Fuser(self._scheduler) if fuse else None
 
     def _bounds(self) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """The loop that drives the policy: at each scheduling point it asks what runs next, and gives that to a free lane."""
 
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -65,6 +66,7 @@ class Scheduler:
         self.policy_name = ""
         self._manifest, self._recorder, self._chores = manifest, recorder, chores
         self._policy: Policy | None = None
+        self._most = math.inf
         self._measured = Measured([], in_jobs=True)
         self._models: Sequence[Unit] = ()
         self._assigned: dict[str, _Assigned] = {}
@@ -80,9 +82,9 @@ class Scheduler:
         """Begin to schedule."""
         self._thread.start()
 
-    def use(self, name: str, policy: Policy) -> None:
-        """Schedule by a policy. Once started, only in the scheduler's thread."""
-        self.policy_name, self._policy = name, policy
+    def use(self, name: str, policy: Policy, most: float = math.inf) -> None:
+        """Schedule by a policy, with trains of at most so many tuples. Once started, only in its own thread."""
+        self.policy_name, self._policy, self._most = name, policy, most
         self.overhead = Overhead()
         models, self._models = self._models, ()
         self._prepare(models)
@@ -236,13 +238,23 @@ class Scheduler:
         decision = self._policy.choose(View(now, queues))
         if decision is None:
             return
-        runs = deque((self.units[r.unit], r.train) for r in decision.runs if queues[r.unit].pending)
+        runs = deque(
+            (self.units[r.unit], self._length(r, queues[r.unit].pending))
+            for r in decision.runs
+            if queues[r.unit].pending
+        )
         over = self.units[decision.why.over].name if decision.why.over is not None else None
         for unit, _ in runs:
             unit.busy = True
         self.overhead.deciding += time.perf_counter() - began
         self._assigned[lane.name] = _Assigned(decision, now, runs, over)
         self._begin(lane)
+
+    def _length(self, run: Run, pending: int) -> int:
+        """Tuples of a run: at least as much work as the job itself, or a slice shorter than that would stall all."""
+        cost = self._models[run.unit].cost
+        least = cost.a / cost.b if cost.b else 0.0
+        return max(run.train, int(min(least, pending, self._most)))
 
     def _begin(self, lane: Lane) -> None:
         assigned = self._assigned[lane.name]
