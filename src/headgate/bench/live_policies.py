@@ -35,11 +35,11 @@ SHARES = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95, 1.0)
 """Selectivities: every query of a cost class has another one."""
 LOAD = 0.9
 SEEDS = (1, 2, 3)
-SECONDS = 24.0
+SECONDS = 16.0
 CHEAPEST = 400
 """Steps of work per tuple in the cheapest queries."""
 LIGHT_RATE = 2000.0
-LIGHT_SECONDS = 12.0
+LIGHT_SECONDS = 10.0
 RANKED = ("fcfs", "rr", "hnr", "bsd")
 
 Progress = Callable[[str], None]
