@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.results.data import SOURCES, TABLES, TIMES
+from headgate.engine.session import session
 from headgate.engine.spans import seconds
 
 _STAMP = pa.timestamp("us", tz="UTC")
@@ -16,7 +17,8 @@ class Batch:
     """Batch queries over logs: tables with the columns of a stream, `n` and `arrived`."""
 
     def __init__(self, spark, logs):
-        self.spark, self.logs = spark, logs
+        # A session of its own, as several batches have views of the same names.
+        self.spark, self.logs = session(spark), logs
         for name, table in TABLES.items():
             self._view(name, table)
         for name, log in logs.items():

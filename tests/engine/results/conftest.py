@@ -1,3 +1,5 @@
+from functools import cache
+
 import pytest
 
 from engine.results.batch import Batch, with_positions
@@ -7,14 +9,13 @@ from engine.results.runs import Feed, Run, parts
 
 
 @pytest.fixture(scope="session")
-def answers(spark):
-    """What a batch gives for each query of the corpus, but for those over arrival time, which a run decides."""
-    batch = Batch(spark, {name: with_positions(recorded(name)) for name in SOURCES})
-    return {entry.name: batch.answer(entry) for entry in CORPUS.values() if entry.time != "arrival"}
+def answer(spark):
+    """What a batch over all tuples gives for a query of the corpus, worked out once."""
+    return cache(Batch(spark, {name: with_positions(recorded(name)) for name in SOURCES}).answer)
 
 
 @pytest.fixture(scope="module")
-def run(request, spark, answers, tmp_path_factory):
+def run(request, spark, answer, tmp_path_factory):
     """All queries of the corpus on one engine, run to the end."""
     way = request.param
     feed = Feed.of(spark, tmp_path_factory.mktemp("state"), way.lanes)
@@ -29,5 +30,4 @@ def run(request, spark, answers, tmp_path_factory):
         results = {name: engine.results(name) for name in CORPUS}
         status = engine.status()
         by_arrival = Batch(spark, feed.logs())
-    arriving = {entry.name: by_arrival.answer(entry) for entry in CORPUS.values() if entry.time == "arrival"}
-    return Run(way, results, answers | arriving, status)
+    return Run(way, results, status, lambda entry: (by_arrival.answer if entry.time == "arrival" else answer)(entry))

@@ -2,13 +2,16 @@
 
 import queue
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 import headgate as hg
 from engine.results.batch import with_positions
+from engine.results.corpus import Entry
 from engine.results.data import SOURCES, TABLES, TIMES, recorded, trains
+from headgate.engine.status import Snapshot
 
 _LONG = 300.0
 _SHORT = 0.01
@@ -102,12 +105,12 @@ class Way:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of the whole corpus gave, what it had to give, and how it went."""
+    """What a run of the whole corpus gave, how it went, and what each query had to give."""
 
     way: Way
     results: dict[str, pa.Table]
-    answers: dict[str, pa.Table]
-    status: object
+    status: Snapshot
+    answer: Callable[[Entry], pa.Table]
 
 
 def settled(engine, handed):
