@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 import pyarrow as pa
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from headgate.engine.evaluation import Evaluation, Setting, evaluation
@@ -79,7 +80,8 @@ class Engine:
                 "a state folder that can be made", f"{self.state} ({error.strerror})", "Name another folder."
             ) from None
         self._manifest = Manifest(self.state / "manifest.db")
-        self._owns_spark = spark is None
+        # A context that was there before is somebody's, and is not ours to stop.
+        self._owns_spark = spark is None and SparkContext._active_spark_context is None  # noqa: SLF001
         self.spark = session(spark, master)
         self._views = Views(self.spark)
         self._recorder = Recorder(self.state)
