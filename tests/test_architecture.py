@@ -15,7 +15,7 @@ ROOT = Path(headgate.__file__).parent
 
 LAYERS = (
     *("errors", "model", "policy", "monitor", "shed", "control", "freshness"),
-    *("document", "fields", "record", "sim", "engine", "experiments", "bench", "demo", "web", "cli"),
+    *("document", "fields", "printed", "record", "sim", "engine", "experiments", "bench", "demo", "web", "cli"),
 )
 """From the inside out: a part may import itself and what stands before it."""
 

@@ -1,7 +1,6 @@
 """The command line. It prints; everything else is done by the packages, which it imports when they are needed."""
 
 import json
-import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,13 +16,10 @@ from headgate.demo.command import register as register_demo
 from headgate.engine.command import register as register_engine
 from headgate.errors import HeadgateError, InputError
 from headgate.experiments.command import register as register_reproduce
+from headgate.printed import WIDE, finite, stdout
 
 if TYPE_CHECKING:
     from headgate.sim.scenario import Scenario, ScenarioResult
-
-
-_WIDE = 160
-"""Columns for output that goes to a file or a pipe, which has no width of its own."""
 
 
 class _Group(TyperGroup):
@@ -121,9 +117,9 @@ def _replay(folder: Path, policies: str | None, *, as_json: bool) -> None:
     with _to_stderr().status("replaying") as status:
         found = compare(recorded, names, lambda policy: status.update(f"replaying under {policy}"))
     if as_json:
-        print(json.dumps(_without_nan(found.as_json()), indent=2, allow_nan=False))
+        print(json.dumps(finite(found.as_json()), indent=2, allow_nan=False))
         return
-    console, began = _to_stdout(), recorded.began
+    console, began = stdout(), recorded.began
     lanes = f"{began.lanes} lane{'s' if began.lanes > 1 else ''}"
     console.print(Text(f"{recorded.path}: {recorded.ended - began.time:,.1f} s on {lanes}", style="bold"))
     console.print(overview(found))
@@ -148,8 +144,8 @@ def _run(scenario: "Scenario") -> "ScenarioResult":
 def _show(result: "ScenarioResult", *, explained: bool) -> None:
     from headgate.sim.scenario.tables import by_class, findings, legend, overview  # noqa: PLC0415
 
-    console = _to_stdout()
-    unbounded = console.options.update(max_width=10 * _WIDE)
+    console = stdout()
+    unbounded = console.options.update(max_width=10 * WIDE)
     spread = console.measure(overview(result), options=unbounded).maximum <= console.width
     console.print(Text(result.scenario, style="bold"))
     console.print(overview(result, spread=spread))
@@ -165,19 +161,11 @@ def _show(result: "ScenarioResult", *, explained: bool) -> None:
 
 def _json(result: "ScenarioResult") -> dict[str, Any]:
     """The result as JSON has it: the figures of a policy beside its name, null for what is not a number."""
-    found = _without_nan(asdict(result))
+    found = finite(asdict(result))
     for policy in found["policies"]:
         policy.update(policy.pop("figures"))
         policy["classes"] = policy.pop("classes")
     return dict(found)
-
-
-def _without_nan(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    if isinstance(value, dict):
-        return {k: _without_nan(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @app.command(epilog="Example: headgate policies --json")
@@ -203,7 +191,7 @@ def policies(
     table.add_column("options")
     for p in POLICIES.values():
         table.add_row(*map(Text, (p.name, p.optimises, p.formula, ", ".join(p.options))))
-    console = _to_stdout()
+    console = stdout()
     console.print(table)
     console.print(
         "\nS results per tuple, C expected and T ideal processing time, W wait of the oldest tuple.\n"
@@ -215,13 +203,6 @@ register_engine(app)
 register_reproduce(app)
 register_bench(app)
 register_demo(app)
-
-
-def _to_stdout() -> Console:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = _WIDE
-    return console
 
 
 def _to_stderr() -> Console:

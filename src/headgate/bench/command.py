@@ -13,8 +13,7 @@ from rich.table import Table
 from headgate.bench import tables
 from headgate.bench.report import Report
 from headgate.errors import InputError
-
-_WIDE = 160
+from headgate.printed import stdout
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +55,7 @@ def bench(
     if as_json:
         typer.echo(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
     else:
-        out, machine = Console(), report.machine
-        if not out.is_terminal:
-            out.width = _WIDE
+        out, machine = stdout(), report.machine
         out.print(f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}", style="dim")
         for table in (*BENCHMARKS[name].tables(report.rows), tables.goals(report.checks)):
             out.print(table)

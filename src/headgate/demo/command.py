@@ -13,11 +13,12 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from headgate.printed import stdout
+
 if TYPE_CHECKING:
     from headgate.demo.market import Snapshot
 
 _LINE_EVERY = 4.0
-_WIDE = 160
 
 
 def register(app: typer.Typer) -> None:
@@ -32,9 +33,7 @@ def demo(
     """Run sixty queries over market ticks on Spark: a load past capacity, served by two policies in turn."""
     from headgate.demo.market import run
 
-    out, err = Console(highlight=False), Console(stderr=True, highlight=False)
-    if not out.is_terminal:
-        out.width = _WIDE
+    out, err = stdout(), Console(stderr=True, highlight=False)
     with tempfile.TemporaryDirectory() as folder, err.status("starting Spark") as status:
         in_view = out.is_terminal and not (no_view or as_json)
         with _in_view(out, status.stop) if in_view else _in_lines(err) as show:

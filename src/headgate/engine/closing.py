@@ -1,6 +1,5 @@
 """What a run came to: the figures of each group of queries, as tables for people and as one JSON document."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from rich.text import Text
 
 from headgate.engine.readable import count, span
 from headgate.engine.view import plain, state
+from headgate.printed import finite
 
 Row = Mapping[str, Any]
 
@@ -19,7 +19,7 @@ _OF_INTEREST = ("failed", "trying", "paused")
 def document(snapshot: Row) -> dict[str, Any]:
     """The snapshot as `--json` prints it, with its groups of queries as classes and null for what is not a number."""
     parts = {name: snapshot[name] for name in ("policy", "elapsed", "streams", "tables", "queries", "accounting")}
-    return dict(_finite({**parts, "classes": groups(snapshot["queries"])}))
+    return dict(finite({**parts, "classes": groups(snapshot["queries"])}))
 
 
 def failed(snapshot: Row) -> bool:
@@ -101,11 +101,3 @@ def _table(first: str, *rest: str) -> Table:
     for heading in rest:
         table.add_column(heading, justify="left" if heading == "status" else "right", no_wrap=True)
     return table
-
-
-def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    if isinstance(value, Mapping):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

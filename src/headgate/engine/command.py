@@ -22,6 +22,7 @@ from rich.logging import RichHandler
 from rich.text import Text
 
 from headgate.errors import HeadgateError, InputError
+from headgate.printed import stdout
 
 if TYPE_CHECKING:
     from headgate.engine.engine import Engine
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 _EVERY = 0.5
 _LINE_EVERY = 5.0
 _STALE = 5.0
-_WIDE = 160
 _MOST_HELD = 1000
 _SPARK_LOG = "spark.log"
 STATUS = "status.json"
@@ -84,7 +84,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(document(last), indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        console = _stdout()
+        console = stdout()
         for part in closing(last):
             console.print(part, soft_wrap=isinstance(part, Text))
     if failed(last):
@@ -105,7 +105,7 @@ def top(
         shown = {"running": found["running"], "time": found["time"], **document(found)}
         typer.echo(json.dumps(shown, indent=2, ensure_ascii=False, allow_nan=False))
         return
-    console = _stdout()
+    console = stdout()
     if once or not console.is_terminal:
         console.print(view(found, console.width, sys.maxsize, _news(found)))
         return
@@ -300,10 +300,3 @@ def _news(found: "Row") -> str:
     if not found["running"]:
         return f"the engine stopped {span(round(age))} ago"
     return f"no news for {span(round(age))}; the engine may have died" if age > _STALE else ""
-
-
-def _stdout() -> Console:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = _WIDE
-    return console
