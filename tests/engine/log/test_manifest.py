@@ -106,20 +106,21 @@ def test_a_removed_query_leaves_nothing_and_begins_anew(manifest):
         begin = manifest.enter(name, {"sql": name}, Progress(cursors={"s": 0}))
         manifest.commit([(name, begin, replace(begin, run=1, cursors={"s": 7}, panes={1: (0, 10)}))])
     manifest.remove("q")
-    assert manifest.queries() == {"p": {"sql": "p"}}
+    assert manifest.names() == {"p"}
+    assert (manifest.definition("p"), manifest.definition("q")) == ({"sql": "p"}, None)
     assert manifest.progress("p").panes == {1: (0, 10)}
     assert manifest.enter("q", {}, Progress(cursors={"s": 3})) == Progress(cursors={"s": 3})
 
 
-def test_a_manifest_of_another_version_is_refused_and_let_go_of(path):
+def test_a_manifest_of_a_later_version_is_refused_and_let_go_of(path):
     Manifest(path).close()
     with sqlite3.connect(path) as db:
         db.execute("UPDATE meta SET value = '99'")
     db.close()
-    with pytest.raises(InputError, match="format of version 1; got version 99") as refused:
+    with pytest.raises(InputError, match="format of version 2 or before; got version 99") as refused:
         Manifest(path)
     db = sqlite3.connect(path, timeout=0)
-    db.execute("UPDATE meta SET value = '1'")
+    db.execute("UPDATE meta SET value = '2'")
     db.commit()
     db.close()
     Manifest(path).close()
@@ -140,3 +141,168 @@ def test_a_second_opener_is_refused_while_the_first_works_on(manifest, path):
     assert "Stop the other one" in refused.value.remedy
     manifest.append("s", TRAIN, None)
     assert manifest.trains("s") == [TRAIN]
+
+
+# Cohorts.
+
+BEGIN = Progress(cursors={"s": 4})
+
+
+def entered(manifest, *names, begin=BEGIN):
+    manifest.enter_many([(name, {}, begin) for name in names])
+    return names
+
+
+def test_members_are_where_their_cohort_is_and_only_those_with_results_are_touched(manifest, path):
+    entered(manifest, "p", "q", "r")
+    cohort = manifest.join("s", 4, ["p", "q"])
+    new = replace(BEGIN, run=1, cursors={"s": 9}, receipt={"n": 1}, results=2, tuples=77)
+    manifest.commit([("q", BEGIN, new)], (cohort, 9, 5))
+    manifest.commit([], (cohort, 12, 3))
+    fresh = again(manifest, path)
+    assert fresh.progress_of(["p", "q", "r"]) == {
+        "p": replace(BEGIN, cursors={"s": 12}, tuples=8),
+        "q": replace(new, cursors={"s": 12}, tuples=8),
+        "r": BEGIN,
+    }
+    assert fresh.cohorts() == {cohort: ["p", "q"]}
+    fresh.close()
+
+
+def test_who_leaves_a_cohort_goes_on_from_there_and_who_joins_later_reads_from_then_on(manifest):
+    entered(manifest, "p", "q")
+    entered(manifest, "late", begin=Progress(cursors={"s": 10}, tuples=0))
+    cohort = manifest.join("s", 4, ["p", "q"])
+    manifest.commit([], (cohort, 10, 6))
+    manifest.leave(["p"])
+    assert manifest.join("s", 10, ["late"], cohort) == cohort
+    manifest.commit([], (cohort, 11, 1))
+    stands = manifest.progress("p")
+    assert (stands.cursors, stands.tuples) == ({"s": 10}, 6)
+    manifest.commit([("p", stands, replace(stands, cursors={"s": 30}, tuples=26))])
+    found = manifest.progress_of(["p", "q", "late"])
+    assert {name: (each.cursors["s"], each.tuples) for name, each in found.items()} == {
+        "p": (30, 26),
+        "q": (11, 7),
+        "late": (11, 1),
+    }
+
+
+def test_who_joins_another_cohort_takes_along_what_it_has_read_and_an_empty_cohort_goes(manifest):
+    entered(manifest, "p", "q")
+    first = manifest.join("s", 4, ["p"])
+    manifest.commit([], (first, 8, 4))
+    second = manifest.join("s", 4, ["q"])
+    manifest.commit([], (second, 8, 3))
+    assert manifest.join("s", 8, ["p"], second) == second
+    manifest.commit([], (second, 9, 1))
+    assert manifest.cohorts() == {second: ["p", "q"]}
+    assert {name: each.tuples for name, each in manifest.progress_of(["p", "q"]).items()} == {"p": 5, "q": 4}
+    with pytest.raises(LookupError):
+        manifest.commit([], (first, 9, 1))
+    manifest.remove("p")
+    manifest.leave(["q"])
+    assert manifest.cohorts() == {}
+    with pytest.raises(LookupError):
+        manifest.commit([], (second, 10, 1))
+
+
+@pytest.mark.parametrize(
+    ("stream", "position", "queries"), [("s", 5, ["p"]), ("r", 4, ["p"]), ("s", 4, ["p", "q"]), ("s", 4, ["nobody"])]
+)
+def test_queries_that_are_not_all_at_one_position_cannot_move_along_together(manifest, stream, position, queries):
+    entered(manifest, "p")
+    entered(manifest, "q", begin=Progress(cursors={"s": 5}))
+    with pytest.raises(ValueError, match=f"at {position} of stream {stream}"):
+        manifest.join(stream, position, queries)
+    assert manifest.cohorts() == {}
+
+
+def test_a_commit_moves_a_cohort_its_queries_and_shared_sinks_or_nothing(manifest):
+    entered(manifest, "p")
+    cohort = manifest.join("s", 4, ["p"])
+    run = ("p", BEGIN, replace(BEGIN, run=1, results=1))
+    for broken in ([run], (cohort, 9, 5), {"out": object()}), ([run], (cohort + 1, 9, 5), {"out": {"n": 1}}):
+        with pytest.raises((TypeError, LookupError)):
+            manifest.commit(*broken)
+        assert (manifest.progress("p"), manifest.shared("out")) == (BEGIN, None)
+    manifest.commit([run], (cohort, 9, 5), {"out": {"n": 1}})
+    manifest.commit([], shared={"out": {"n": 2}})
+    assert manifest.progress("p") == replace(BEGIN, run=1, results=1, cursors={"s": 9}, tuples=5)
+    assert manifest.shared("out") == {"n": 2}
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("join"), st.sets(st.sampled_from("abcd"), min_size=1)),
+        st.tuples(st.just("leave"), st.sets(st.sampled_from("abcd"), min_size=1)),
+        st.tuples(st.just("together"), st.integers(0, 9)),
+        st.tuples(st.just("alone"), st.sampled_from("abcd"), st.integers(0, 9)),
+    ),
+    max_size=20,
+)
+
+
+@given(steps)
+def test_whatever_joins_and_leaves_every_query_has_its_own_position_and_count(tmp_path_factory, steps):
+    made = Manifest(tmp_path_factory.mktemp("state") / "manifest.db")
+    entered(made, *"abcd", begin=Progress(cursors={"s": 0}))
+    at, read, member = dict.fromkeys("abcd", 0), dict.fromkeys("abcd", 0), {}
+    for step in steps:
+        if step[0] == "join":
+            place = at[min(step[1])]
+            joining = sorted(name for name in step[1] if at[name] == place)
+            with_it = next((c for n, c in member.items() if at[n] == place and n not in joining), None)
+            joined = made.join("s", place, joining, with_it)
+            member |= dict.fromkeys(joining, joined)
+        elif step[0] == "leave":
+            made.leave(sorted(step[1]))
+            member = {name: cohort for name, cohort in member.items() if name not in step[1]}
+        elif step[0] == "together":
+            for cohort in set(member.values()):
+                moved = [name for name in member if member[name] == cohort]
+                for name in moved:
+                    at[name], read[name] = at[name] + step[1], read[name] + step[1]
+                made.commit([], (cohort, at[moved[0]], step[1]))
+        elif step[1] not in member:
+            old, (_, name, n) = made.progress(step[1]), step
+            at[name], read[name] = at[name] + n, read[name] + n
+            made.commit([(name, old, replace(old, cursors={"s": at[name]}, tuples=read[name]))])
+    found = made.progress_of(list("abcd"))
+    assert {name: (p.cursors["s"], p.tuples) for name, p in found.items()} == {n: (at[n], read[n]) for n in "abcd"}
+    assert sorted(n for names in made.cohorts().values() for n in names) == sorted(member)
+    made.close()
+
+
+# Older versions.
+
+FIRST_VERSION = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+INSERT INTO meta VALUES ('version', 1);
+CREATE TABLE query (
+    name TEXT PRIMARY KEY, definition TEXT, run INTEGER NOT NULL DEFAULT 0,
+    closed INTEGER NOT NULL, low INTEGER NOT NULL, receipt TEXT,
+    results INTEGER NOT NULL DEFAULT 0, tuples INTEGER NOT NULL DEFAULT 0, late INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+INSERT INTO query VALUES ('q', '{"sql": "q"}', 3, 4, 5, '{"part": 3, "rows": 1}', 6, 7, 8);
+CREATE TABLE cursor (query TEXT, stream TEXT, position INTEGER, PRIMARY KEY (query, stream)) WITHOUT ROWID;
+INSERT INTO cursor VALUES ('q', 's', 9);
+CREATE TABLE pane (query TEXT, run INTEGER, starts TEXT, PRIMARY KEY (query, run)) WITHOUT ROWID;
+INSERT INTO pane VALUES ('q', 2, '[0, 10]');
+PRAGMA application_id = 1212629332;
+"""
+
+
+def test_a_manifest_of_the_first_version_goes_on_as_one_of_this(path):
+    db = sqlite3.connect(path)
+    db.executescript(FIRST_VERSION)
+    db.close()
+    stands = Progress(3, {"s": 9}, 4, 5, {2: (0, 10)}, {"part": 3, "rows": 1}, 6, 7, 8)
+    for _ in range(2):
+        made = Manifest(path)
+        assert made.progress("q") == stands
+        assert made.definition("q") == {"sql": "q"}
+        cohort = made.join("s", 9, ["q"])
+        made.commit([], (cohort, 9, 0))
+        made.leave(["q"])
+        made.close()

@@ -2,7 +2,7 @@
 
 Everything that has to happen together is one transaction: a train with the state of its source; a run with its
 cursors, its panes and the receipt of its sink. Files are written before the row that names them, so a crash leaves at
-most files that no row names. In WAL mode a commit outlives the process at once, and the machine once it is synced.
+most files that no row names. In WAL mode a commit outlives the process at once, and the machine too if it is synced.
 """
 
 import json
@@ -14,39 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from headgate.engine.log.format import bring_up_to_date, check_owner
 from headgate.engine.windows import NEVER
 from headgate.errors import InputError
 
-VERSION = 1
-_APPLICATION = 0x48474154
-"""What SQLite keeps in the head of a database, so that one can tell whose it is."""
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS stream (
-    name TEXT PRIMARY KEY, definition TEXT, state TEXT,
-    ended INTEGER NOT NULL DEFAULT 0, late INTEGER NOT NULL DEFAULT 0
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS train (
-    stream TEXT, seq INTEGER, first INTEGER, count INTEGER, bytes INTEGER,
-    arrived_first INTEGER, arrived_last INTEGER, arrived_sum REAL,
-    event_first INTEGER, event_last INTEGER,
-    event_before INTEGER, event_after INTEGER, arrival_before INTEGER, arrival_after INTEGER,
-    PRIMARY KEY (stream, seq)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS rejected (
-    stream TEXT, reason TEXT, count INTEGER, PRIMARY KEY (stream, reason)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS query (
-    name TEXT PRIMARY KEY, definition TEXT, run INTEGER NOT NULL DEFAULT 0,
-    closed INTEGER NOT NULL, low INTEGER NOT NULL, receipt TEXT,
-    results INTEGER NOT NULL DEFAULT 0, tuples INTEGER NOT NULL DEFAULT 0, late INTEGER NOT NULL DEFAULT 0
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS cursor (
-    query TEXT, stream TEXT, position INTEGER, PRIMARY KEY (query, stream)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS pane (query TEXT, run INTEGER, starts TEXT, PRIMARY KEY (query, run)) WITHOUT ROWID;
-"""
+Entry = tuple[str, Mapping[str, Any], "Progress"]
+"""A query to enter: its name, its definition, and the progress to begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +63,7 @@ class Progress:
     """How far a query has come: everything that a restart needs, and what has been counted on the way.
 
     `closed` is the end of the last window that was closed, `low` the time before which no tuple is needed any more.
+    `fresh` are partial results that have no file yet; only in memory.
     """
 
     run: int = 0
@@ -99,23 +75,23 @@ class Progress:
     results: int = 0
     tuples: int = 0
     late: int = 0
+    fresh: tuple[pa.Table, ...] = field(default=(), compare=False)
 
 
 class Manifest:
     """The database. Any thread may call it; each call is one transaction."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, sync: bool = False) -> None:
         self._lock = threading.RLock()
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
             # Two engines on one state folder would each repeat what the other does.
             self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
-            self._check_owner(path)
+            check_owner(self._db, path)
             self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute(f"PRAGMA application_id={_APPLICATION}")
-            self._db.executescript(_TABLES)
-            self._check_version(path)
+            self._db.execute(f"PRAGMA synchronous={'FULL' if sync else 'NORMAL'}")
+            with self._transaction() as db:
+                bring_up_to_date(db, path)
         except InputError:
             self._db.close()
             raise
@@ -129,21 +105,6 @@ class Manifest:
             self._db.close()
             remedy = "Name another folder, or mend the file."
             raise InputError("a state folder has a manifest of Headgate's", f"{path} ({error})", remedy) from None
-
-    def _check_owner(self, path: Path) -> None:
-        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        (owner,) = self._db.execute("PRAGMA application_id").fetchone()
-        if tables and owner != _APPLICATION:
-            rule, remedy = "a state folder has a manifest of Headgate's", "Name another folder."
-            raise InputError(rule, f"{path}, a database of something else", remedy)
-
-    def _check_version(self, path: Path) -> None:
-        with self._transaction() as db:
-            db.execute("INSERT OR IGNORE INTO meta VALUES ('version', ?)", (VERSION,))
-            found = db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()[0]
-        if int(found) != VERSION:
-            remedy = "Use the version of Headgate that wrote it, or begin in another folder."
-            raise InputError(f"{path} has the format of version {VERSION}", f"version {found}", remedy)
 
     def close(self) -> None:
         """Close the database."""
@@ -225,6 +186,17 @@ class Manifest:
 
     # Queries
 
+    def names(self) -> set[str]:
+        """The queries that have been entered and not removed."""
+        with self._lock:
+            return {name for (name,) in self._db.execute("SELECT name FROM query")}
+
+    def definition(self, query: str) -> dict[str, Any] | None:
+        """With what a query was entered; None if it is not known."""
+        with self._lock:
+            found = self._db.execute("SELECT definition FROM query WHERE name = ?", (query,)).fetchone()
+        return json.loads(found[0]) if found else None
+
     def queries(self) -> dict[str, dict[str, Any]]:
         """The definitions of all queries that have been entered and not removed."""
         with self._lock:
@@ -232,53 +204,189 @@ class Manifest:
 
     def enter(self, query: str, definition: Mapping[str, Any], begin: Progress) -> Progress:
         """Enter a query if it is new, at the progress to begin with; give the progress it has."""
+        return self.enter_many([(query, definition, begin)])[query]
+
+    def enter_many(self, entries: Sequence[Entry]) -> dict[str, Progress]:
+        """Enter those that are new, all or none; give the progress that each has."""
+        names = [query for query, _, _ in entries]
         with self._transaction() as db:
-            known = db.execute("SELECT 1 FROM query WHERE name = ?", (query,)).fetchone()
-            if not known:
-                db.execute(
-                    "INSERT INTO query (name, definition, closed, low) VALUES (?, ?, ?, ?)",
-                    (query, json.dumps(definition), begin.closed, begin.low),
-                )
-                db.executemany(
-                    "INSERT INTO cursor VALUES (?, ?, ?)", [(query, s, p) for s, p in begin.cursors.items()]
-                )
-        return self.progress(query)
+            statement = "SELECT name FROM query WHERE name IN (SELECT value FROM json_each(?))"
+            known = {name for (name,) in db.execute(statement, (_list(names),))}
+            new = [entry for entry in entries if entry[0] not in known]
+            db.executemany(
+                "INSERT INTO query (name, definition, closed, low) VALUES (?, ?, ?, ?)",
+                ((query, json.dumps(definition), begin.closed, begin.low) for query, definition, begin in new),
+            )
+            db.executemany(
+                "INSERT INTO cursor VALUES (?, ?, ?)",
+                ((query, stream, at) for query, _, begin in new for stream, at in begin.cursors.items()),
+            )
+            return self.progress_of(names)
 
     def progress(self, query: str) -> Progress:
         """How far a query has come."""
-        with self._lock:
-            run, closed, low, receipt, results, tuples, late = self._db.execute(
-                "SELECT run, closed, low, receipt, results, tuples, late FROM query WHERE name = ?", (query,)
-            ).fetchone()
-            cursors = dict(
-                self._db.execute("SELECT stream, position FROM cursor WHERE query = ?", (query,)).fetchall()
-            )
-            rows = self._db.execute("SELECT run, starts FROM pane WHERE query = ?", (query,)).fetchall()
-        panes = {number: tuple(json.loads(starts)) for number, starts in rows}
-        loaded = json.loads(receipt) if receipt else None
-        return Progress(run, cursors, closed, low, panes, loaded, results, tuples, late)
+        return self.progress_of([query])[query]
 
-    def commit(self, runs: Sequence[tuple[str, Progress, Progress]]) -> None:
-        """Commit what a job did for each of its queries, all or nothing: from one progress to the next."""
+    def progress_of(self, queries: Sequence[str]) -> dict[str, Progress]:
+        """How far each of these queries has come; those of a cohort as far as the cohort."""
+        chosen = (_list(queries),)
+        with self._lock:
+            rows = self._db.execute(
+                "SELECT name, run, closed, low, receipt, results, q.tuples + ifnull(c.tuples, 0), late,"
+                " c.stream, c.position"
+                " FROM query q LEFT JOIN cohort c ON c.id = q.cohort WHERE name IN (SELECT value FROM json_each(?))",
+                chosen,
+            ).fetchall()
+            cursors: dict[str, dict[str, int]] = {row[0]: {} for row in rows}
+            statement = "SELECT query, stream, position FROM cursor WHERE query IN (SELECT value FROM json_each(?))"
+            for query, stream, at in self._db.execute(statement, chosen):
+                cursors[query][stream] = at
+            panes: dict[str, dict[int, tuple[int, ...]]] = {}
+            statement = "SELECT query, run, starts FROM pane WHERE query IN (SELECT value FROM json_each(?))"
+            for query, run, starts in self._db.execute(statement, chosen):
+                panes.setdefault(query, {})[run] = tuple(json.loads(starts))
+        found = {}
+        for query, run, closed, low, receipt, results, tuples, late, stream, position in rows:
+            if stream is not None:
+                cursors[query][stream] = position
+            given = json.loads(receipt) if receipt else None
+            found[query] = Progress(
+                run, cursors[query], closed, low, panes.get(query, {}), given, results, tuples, late
+            )
+        return found
+
+    def commit(
+        self,
+        runs: Sequence[tuple[str, Progress, Progress]],
+        cohort: tuple[int, int, int] | None = None,
+        shared: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        """Commit what a job did, all or nothing.
+
+        For each query that has something of its own: from one progress to the next. For a cohort: its id, where all
+        its members are now, and how many tuples they have read. For sinks that queries share: their receipts.
+        """
         with self._transaction() as db:
             for query, old, new in runs:
                 self._move(db, query, old, new)
+            if cohort is not None:
+                known, position, read = cohort
+                self._move_cohort(db, known, position, read)
+            for name, receipt in (shared or {}).items():
+                db.execute("INSERT OR REPLACE INTO shared VALUES (?, ?)", (name, json.dumps(receipt)))
 
     @staticmethod
     def _move(db: sqlite3.Connection, query: str, old: Progress, new: Progress) -> None:
-        gone = [(query, run) for run in old.panes if run not in new.panes]
-        fresh = [(query, run, json.dumps(starts)) for run, starts in new.panes.items() if run not in old.panes]
-        moved = [(p, query, s) for s, p in new.cursors.items() if old.cursors.get(s) != p]
-        db.execute(
-            "UPDATE query SET run=?, closed=?, low=?, receipt=?, results=?, tuples=?, late=? WHERE name=?",
-            (new.run, new.closed, new.low, json.dumps(new.receipt), new.results, new.tuples, new.late, query),
-        )
-        db.executemany("UPDATE cursor SET position = ? WHERE query = ? AND stream = ?", moved)
-        db.executemany("INSERT INTO pane VALUES (?, ?, ?)", fresh)
-        db.executemany("DELETE FROM pane WHERE query = ? AND run = ?", gone)
+        changed = [name for name in _COLUMNS if getattr(old, name) != getattr(new, name)]
+        if changed:
+            values = [json.dumps(new.receipt) if name == "receipt" else getattr(new, name) for name in changed]
+            sets = ", ".join(_COLUMNS[name] for name in changed)
+            db.execute(f"UPDATE query SET {sets} WHERE name = ?", (*values, query))  # noqa: S608 - columns from above
+        for stream, at in new.cursors.items():
+            if old.cursors.get(stream) != at:
+                db.execute("UPDATE cursor SET position = ? WHERE query = ? AND stream = ?", (at, query, stream))
+        for run, starts in new.panes.items():
+            if run not in old.panes:
+                db.execute("INSERT INTO pane VALUES (?, ?, ?)", (query, run, json.dumps(starts)))
+        for run in old.panes:
+            if run not in new.panes:
+                db.execute("DELETE FROM pane WHERE query = ? AND run = ?", (query, run))
+
+    @staticmethod
+    def _move_cohort(db: sqlite3.Connection, cohort: int, position: int, read: int) -> None:
+        statement = "UPDATE cohort SET position = ?, tuples = tuples + ? WHERE id = ?"
+        if not db.execute(statement, (position, read, cohort)).rowcount:
+            msg = f"there is no cohort {cohort}"
+            raise LookupError(msg)
 
     def remove(self, query: str) -> None:
         """Forget a query."""
         with self._transaction() as db:
             for table, key in (("query", "name"), ("cursor", "query"), ("pane", "query")):
                 db.execute(f"DELETE FROM {table} WHERE {key} = ?", (query,))  # noqa: S608 - names from above
+            self._drop_empty(db)
+
+    # Cohorts: queries over one stream that stand at the same tuple and move along together, by one row for all
+
+    def join(self, stream: str, position: int, queries: Sequence[str], cohort: int | None = None) -> int:
+        """Let queries that stand at a position of a stream move along together; gives the id of their cohort.
+
+        Without the id of one that is there, a new cohort is made. Who is in another cohort leaves it.
+        """
+        with self._transaction() as db:
+            self._settle(db, queries)
+            if cohort is None:
+                made = db.execute(
+                    "INSERT INTO cohort (stream, position, tuples) VALUES (?, ?, 0)", (stream, position)
+                )
+                cohort = int(made.lastrowid or 0)
+            found = db.execute("SELECT stream, position, tuples FROM cohort WHERE id = ?", (cohort,)).fetchone()
+            (there,) = db.execute(
+                "SELECT count(*) FROM cursor"
+                " WHERE stream = ? AND position = ? AND query IN (SELECT value FROM json_each(?))",
+                (stream, position, _list(queries)),
+            ).fetchone()
+            if found is None or found[:2] != (stream, position) or there != len(queries):
+                # Tuples would be skipped or read twice.
+                msg = f"not all of {len(queries)} queries and cohort {cohort} are at {position} of stream {stream}"
+                raise ValueError(msg)
+            # What a member has read is the sum of its own number and the cohort's.
+            db.execute(
+                "UPDATE query SET cohort = ?, tuples = tuples - ? WHERE name IN (SELECT value FROM json_each(?))",
+                (cohort, found[2], _list(queries)),
+            )
+            self._drop_empty(db)
+        return cohort
+
+    def leave(self, queries: Sequence[str]) -> None:
+        """Let queries go on by themselves from where their cohorts are."""
+        with self._transaction() as db:
+            self._settle(db, queries)
+            self._drop_empty(db)
+
+    def cohorts(self) -> dict[int, list[str]]:
+        """The members of each cohort."""
+        found: dict[int, list[str]] = {}
+        with self._lock:
+            for cohort, query in self._db.execute("SELECT cohort, name FROM query WHERE cohort IS NOT NULL"):
+                found.setdefault(cohort, []).append(query)
+        return found
+
+    @staticmethod
+    def _settle(db: sqlite3.Connection, queries: Sequence[str]) -> None:
+        """Give members their cohort's position and tuples as their own."""
+        chosen = (_list(queries),)
+        db.execute(
+            "UPDATE cursor SET position = c.position FROM query q JOIN cohort c ON c.id = q.cohort"
+            " WHERE q.name = cursor.query AND c.stream = cursor.stream"
+            " AND q.name IN (SELECT value FROM json_each(?))",
+            chosen,
+        )
+        db.execute(
+            "UPDATE query SET tuples = query.tuples + c.tuples, cohort = NULL FROM cohort c"
+            " WHERE c.id = query.cohort AND name IN (SELECT value FROM json_each(?))",
+            chosen,
+        )
+
+    @staticmethod
+    def _drop_empty(db: sqlite3.Connection) -> None:
+        db.execute("DELETE FROM cohort WHERE NOT EXISTS (SELECT 1 FROM query WHERE query.cohort = cohort.id)")
+
+    # Sinks that several queries share
+
+    def shared(self, name: str) -> dict[str, Any] | None:
+        """The last committed receipt of a shared sink."""
+        with self._lock:
+            found = self._db.execute("SELECT receipt FROM shared WHERE name = ?", (name,)).fetchone()
+        return json.loads(found[0]) if found else None
+
+
+_COLUMNS = {name: f"{name} = ?" for name in ("run", "closed", "low", "receipt", "results", "late")} | {
+    # Those of a member are counted by its cohort.
+    "tuples": "tuples = CASE WHEN cohort IS NULL THEN ? ELSE tuples END"
+}
+
+
+def _list(names: Sequence[str]) -> str:
+    """Names for `json_each`: one statement does for many queries."""
+    return json.dumps(list(names))
