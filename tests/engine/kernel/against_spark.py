@@ -1,0 +1,147 @@
+"""The same SQL by Spark and by the kernel's expressions, over one table `t` and tables to look up."""
+
+import itertools
+import math
+import struct
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headgate.engine.kernel.expressions import arrow, expression
+from headgate.engine.kernel.functions.aggregates import aggregate
+from headgate.engine.log.stream import write
+from headgate.engine.prepared import Views
+from headgate.engine.reader import JobInput, StreamInput
+from headgate.engine.sql.catalyst import NotFusableError, segment
+
+_files = itertools.count()
+
+
+class Sides:
+    """Both ways to answer a query over rows; `tables` are looked up, by name."""
+
+    def __init__(self, spark, folder, rows, tables=None):
+        self.folder, self.rows, self.views = folder, rows, Views(spark)
+        self.views.add_stream("t", rows.schema)
+        self.tables = tables or {}
+        for name, table in self.tables.items():
+            file = folder / f"{name}-{next(_files)}.parquet"
+            pq.write_table(table, file)
+            self.views.add_table(name, spark.read.parquet(str(file)))
+        self._given(rows)
+
+    def _given(self, rows):
+        self.rows = rows
+        file = self.folder / f"{next(_files)}.arrow"
+        write(rows, file)
+        self.given = JobInput({"t": StreamInput(((str(file), 0, rows.num_rows, 0, 0),), None)})
+
+    def prepare(self, sql):
+        return self.views.prepare(sql, {"t": self.rows.column_names})
+
+    def segment(self, sql):
+        """The kernel's form of a query; raises NotFusableError."""
+        return segment(self.prepare(sql).frame)
+
+    def spark(self, sql):
+        return self.prepare(sql).run(self.given, "test")
+
+    def kernel(self, sql):
+        return evaluate(self.segment(sql), self.rows, self.tables)
+
+    def check(self, sql):
+        """Fail if the two differ."""
+        prepared = self.prepare(sql)
+        found = evaluate(segment(prepared.frame), self.rows, self.tables)
+        assert_same(found, prepared.run(self.given, "test"), sql)
+
+    def check_each(self, expressions):
+        """Fail if one of many expressions differs; in one job. Gives back why those that are refused are."""
+        refused, taken = {}, []
+        self.prepare("SELECT * FROM t")
+        for each in expressions:
+            try:
+                segment(self.views.spark.sql(f"SELECT {each} AS c FROM t"))
+                taken.append(each)
+            except NotFusableError as reason:
+                refused[each] = str(reason)
+        if taken:
+            names = [f"c{i}" for i in range(len(taken))]
+            sql = f"SELECT {', '.join(f'{e} AS {n}' for e, n in zip(taken, names, strict=True))} FROM t"
+            found, expected = self.kernel(sql), self.spark(sql)
+            for name, text in zip(names, taken, strict=True):
+                assert_same(found.select([name]), expected.select([name]), text, of=self.rows)
+        return refused
+
+
+def evaluate(segment, rows, tables=None):
+    """A segment over rows, in the plainest way."""
+    frame = pl.from_arrow(rows).with_row_index("_row")
+    for number, lookup in enumerate(segment.lookups):
+        frame = _looked_up(frame, number, lookup, pl.from_arrow(tables[lookup.table]))
+    for condition in segment.where:
+        frame = frame.filter(expression(condition))
+    if segment.grouping:
+        frame = _grouped(frame, segment.grouping)
+    outputs = [expression(node).alias(f"o{i}") for i, (_, node) in enumerate(segment.columns)]
+    found = frame.with_columns(outputs).select(f"o{i}" for i in range(len(outputs)))
+    arrays = [column.to_arrow() for column in found.get_columns()]
+    kinds = [arrow(node.type) for _, node in segment.columns]
+    for (name, node), array in zip(segment.columns, arrays, strict=True):
+        wanted = pl.Series([], dtype=pl.Series(pa.array([], arrow(node.type))).dtype).to_arrow().type
+        assert array.type == wanted, f"{name} is {array.type}, not {wanted}"
+    schema = pa.schema(list(zip((name for name, _ in segment.columns), kinds, strict=True)))
+    return pa.Table.from_arrays([array.cast(kind) for array, kind in zip(arrays, kinds, strict=True)], schema=schema)
+
+
+def _grouped(frame, grouping):
+    parts = [
+        aggregate(part, [expression(arg) for arg in part.args], expression(part.where) if part.where else None)
+        for part in grouping.parts
+    ]
+    keys = [expression(key).alias(f"k{i}") for i, key in enumerate(grouping.keys)]
+    named = [part.alias(f"a{i}") for i, part in enumerate(parts)]
+    found = frame.group_by(keys).agg(named) if keys else frame.select([pl.len().alias("_n"), *named])
+    for condition in grouping.having:
+        found = found.filter(expression(condition))
+    return found
+
+
+def _looked_up(frame, number, lookup, table):
+    table = table.rename(lambda name: f"{number}:{name}").with_row_index("_match")
+    on = [f"_key{i}" for i in range(len(lookup.keys))]
+    left = frame.with_columns([expression(a).alias(n) for (a, _), n in zip(lookup.keys, on, strict=True)])
+    right = table.with_columns([expression(b).alias(n) for (_, b), n in zip(lookup.keys, on, strict=True)])
+    pairs = left.with_row_index("_left").join(right, on=on, how="inner")
+    if lookup.condition is not None:
+        pairs = pairs.filter(expression(lookup.condition))
+    numbered = frame.with_row_index("_left")
+    if lookup.kind in ("semi", "anti"):
+        return numbered.join(pairs, on="_left", how=lookup.kind).drop("_left")
+    how = "inner" if lookup.kind == "inner" else "left"
+    found = numbered.join(pairs.select("_left", "_match"), on="_left", how=how)
+    return found.join(table, on="_match", how="left").drop("_left", "_match")
+
+
+def assert_same(found, expected, what, of=None):
+    """The same columns, and the same rows in any order; `of` are the rows that they come from, if in their order."""
+    assert found.schema == expected.schema, f"{what}: {found.schema} is not {expected.schema}"
+    have, want = ([tuple(map(_exact, row)) for row in zip(*_columns(t), strict=True)] for t in (found, expected))
+    if of is not None:
+        rows = of.to_pylist()
+        wrong = [(row, a, b) for row, a, b in zip(rows, have, want, strict=True) if a != b]
+        shown = "\n".join(f"  of {row}: {a}, not {b}" for row, a, b in wrong[:5])
+        assert not wrong, f"{what}: {len(wrong)} of {len(rows)} rows differ:\n{shown}"
+    assert sorted(have, key=repr) == sorted(want, key=repr), what
+
+
+def _columns(table):
+    return [column.to_pylist() for column in table.columns]
+
+
+def _exact(value):
+    """A value that is equal to another only if they are the same, to the sign of zero; all NaN are the same."""
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else struct.pack("d", value).hex() + f" {value!r}"
+    return value
