@@ -15,7 +15,8 @@ def expression(node: Node) -> pl.Expr:
         case Column(name=name):
             return pl.col(name)
         case Literal(value=value, type=kind):
-            return pl.lit(value, dtype(kind))
+            # What is not simple, such as an interval, an operation takes from its call.
+            return pl.lit(value, dtype(kind)) if is_simple(kind) else pl.lit(None)
         case Parameter(number=number):
             return pl.col(parameter(number))
         case Call(op=op, args=args):

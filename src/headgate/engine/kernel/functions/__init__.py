@@ -5,12 +5,21 @@ A module has OPS, or CASTS by the types from and to. What is not here stays with
 
 import polars as pl
 
-from headgate.engine.kernel.functions import arithmetic, casts, logic
+from headgate.engine.kernel.functions import (
+    arithmetic,
+    casts,
+    casts_of_times,
+    formats,
+    logic,
+    patterns,
+    strings,
+    times,
+)
 from headgate.engine.kernel.functions.op import Build, Op
 from headgate.engine.kernel.ir import Call
 from headgate.engine.kernel.types import base
 
-CASTS: dict[tuple[str, str], Build] = {**casts.CASTS}
+CASTS: dict[tuple[str, str], Build] = {**casts.CASTS, **casts_of_times.CASTS}
 
 
 def _cast(call: Call, args: list[pl.Expr]) -> pl.Expr:
@@ -30,5 +39,9 @@ def _ends(call: Call) -> tuple[str, str]:
 OPS: dict[str, Op] = {
     **logic.OPS,
     **arithmetic.OPS,
+    **strings.OPS,
+    **patterns.OPS,
+    **times.OPS,
+    **formats.OPS,
     "Cast": Op(_cast, None, _no_cast),
 }

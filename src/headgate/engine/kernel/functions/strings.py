@@ -57,7 +57,12 @@ def _length(text: pl.Expr) -> pl.Expr:
 
 def _substring(call: Call, args: list[pl.Expr]) -> pl.Expr:
     start, length = call.args[1:]
-    if isinstance(start, Literal) and isinstance(length, Literal) and start.value is not None and length.value is not None:
+    if (
+        isinstance(start, Literal)
+        and isinstance(length, Literal)
+        and start.value is not None
+        and length.value is not None
+    ):
         return _slice(args[0], start.value, length.value)
     return _slice_by_row(args[0], args[1], args[2])
 
