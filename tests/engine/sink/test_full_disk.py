@@ -33,6 +33,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 if sys.argv[3] == "crash":
     sys.exit()
 writer.publish(writer.stage(2, large))
+writer.close()
 """
 
 

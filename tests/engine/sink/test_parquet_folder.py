@@ -1,16 +1,25 @@
 """Results in a folder of Parquet files."""
 
 import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
 
 from engine.sink.openings import SCHEMA, opened, opening, run, table
 from engine.sink.runs import Runs
 from headgate.engine import sink
+from headgate.engine.sink import parquet_folder
 from headgate.errors import HeadgateError, InputError
 
 
@@ -20,97 +29,304 @@ def values(folder):
 
 
 def staged(folder):
-    return [path.name for path in (folder / "_staged").iterdir()]
+    return sorted(path.name for path in (folder / "_staged").iterdir())
 
 
+def abandon(writer):
+    """What a crash does: files are let go of as they are."""
+    for held in (writer._owner, writer._journal):
+        if held:
+            held.close()
+
+
+LATER = float("inf")
+
+
+def now(writer, number, rows):
+    """A run that is visible at once."""
+    receipt = run(writer, number, rows)
+    writer.tick(LATER)
+    return receipt
+
+
+# Crashes.
+
+
+class Crash(BaseException):
+    """The end of the process."""
+
+
+def torn(folder):
+    for path in (folder / "_staged").glob("*.arrow"):
+        path.with_suffix(".parquet").write_bytes(b"PAR1 and no more")
+
+
+@pytest.mark.parametrize("every", [0, 1])
 @pytest.mark.parametrize(
     ("reached", "seen"),
     [("staged", [1, 2]), ("committed", [1, 2, 3, 4]), ("published", [1, 2, 3, 4])],
 )
-def test_after_a_crash_every_committed_run_is_there_once(tmp_path, reached, seen):
-    writer = opened(sink.parquet(tmp_path / "out"))
+def test_after_a_crash_every_committed_run_is_there_once(tmp_path, reached, seen, every):
+    writer = opened(sink.parquet(tmp_path / "out", every=every))
     last = run(writer, 1, table(1, 2))
     receipt = writer.stage(2, table(3, 4))
     if reached != "staged":
         last = receipt
     if reached == "published":
         writer.publish(receipt)
-    writer.close()
+    abandon(writer)
     again = opened(sink.parquet(tmp_path / "out"), last)
     assert values(tmp_path / "out") == seen
     assert staged(tmp_path / "out") == []
-    run(again, last["part"] + 1, table(5))
+    now(again, last["part"] + 2, table(5))
     assert values(tmp_path / "out") == [*seen, 5]
     again.close()
 
 
+@pytest.mark.parametrize(
+    ("owner", "step", "left"),
+    [
+        (pq, "write_table", ["1.arrow"]),
+        (Path, "unlink", ["1.arrow", "1.parquet"]),
+        (Path, "replace", ["1.parquet"]),
+    ],
+    ids=["before the file is written", "before the hidden file goes", "before the file gets its name"],
+)
+@pytest.mark.parametrize("more", [False, True])
+def test_a_crash_while_a_file_is_made_loses_nothing_and_repeats_nothing(tmp_path, owner, step, left, more):
+    writer = opened(sink.parquet(tmp_path))
+    last = run(writer, 1, table(1))
+    last = run(writer, 2, table(2, 3))
+    with mock.patch.object(owner, step, side_effect=Crash), pytest.raises(Crash):
+        writer.tick(LATER)
+    assert staged(tmp_path) == left
+    if owner is pq:
+        torn(tmp_path)
+    if more:
+        last = run(writer, 5, table(4))
+        writer.stage(6, table(9))
+    abandon(writer)
+    again = opened(sink.parquet(tmp_path), last)
+    assert values(tmp_path) == [1, 2, 3, *([4] if more else [])]
+    assert staged(tmp_path) == []
+    again.close()
+
+
+def test_a_file_that_was_made_and_moved_away_before_a_crash_does_not_come_again(tmp_path):
+    writer = opened(sink.parquet(tmp_path))
+    last = now(writer, 1, table(1))
+    (tmp_path / "part-000000000001.parquet").unlink()
+    abandon(writer)
+    again = opened(sink.parquet(tmp_path), last)
+    assert values(tmp_path) == []
+    again.close()
+
+
 class ParquetRuns(Runs):
+    every = 1
+
     def make(self):
-        return sink.parquet(self.folder)
+        return sink.parquet(self.folder, every=self.every)
+
+    def abandon(self):
+        abandon(self.sink)
 
     def visible(self):
         return values(self.folder)
 
     def damage(self, share):
-        path = self.folder / "_staged" / f"{self.run}.parquet"
-        if path.exists():
-            os.truncate(path, int(path.stat().st_size * share))
+        last = self.last or {"part": -1}
+        for path in (self.folder / "_staged").glob("*.arrow"):
+            kept = last["length"] if path.stem == str(last["part"]) else 0
+            if int(path.stem) >= last["part"]:
+                os.truncate(path, kept + int((path.stat().st_size - kept) * share))
+
+    @rule()
+    def tick(self):
+        self.sink.tick(LATER)
+        if not self.staged and self.published == self.committed:
+            assert self.visible() == self.published
+
+    @rule(step=st.sampled_from([(pq, "write_table"), (Path, "unlink"), (Path, "replace")]))
+    def crash_while_a_file_is_made(self, step):
+        with mock.patch.object(*step, side_effect=Crash), suppress(Crash):
+            self.sink.tick(LATER)
+        if step[0] is pq:
+            torn(self.folder)
+        self.crash()
 
     def what_is_published_is_visible(self):
-        """More than that: a reader sees what is published and nothing else."""
+        """A reader sees what is published or the beginning of it, and nothing else."""
+        assert self.published[: len(self.visible())] == self.visible()
+
+
+class ParquetRunsAtOnce(ParquetRuns):
+    every = 0
+
+    def what_is_published_is_visible(self):
         assert self.visible() == self.published
 
 
-TestParquetRuns = ParquetRuns.TestCase
-TestParquetRuns.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestParquetRuns, TestParquetRunsAtOnce = ParquetRuns.TestCase, ParquetRunsAtOnce.TestCase
+for case in (TestParquetRuns, TestParquetRunsAtOnce):
+    case.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+
+
+# Files and their readers.
 
 
 def test_readers_see_published_runs_only(tmp_path, spark):
     writer = opened(sink.parquet(tmp_path / "out"))
-    run(writer, 1, table(1, 2))
+    now(writer, 1, table(1, 2))
     writer.stage(2, table(3))
     assert spark.read.parquet(str(tmp_path / "out")).toArrow().sort_by("value") == table(1, 2)
     assert ds.dataset(tmp_path / "out").to_table().sort_by("value") == table(1, 2)
     writer.close()
 
 
+def test_runs_are_visible_once_the_time_has_passed_even_if_no_more_come(tmp_path):
+    writer = opened(sink.parquet(tmp_path, every="10s"))
+    before = time.time()
+    run(writer, 1, table(1))
+    run(writer, 2, table(2))
+    writer.tick(before + 9)
+    assert values(tmp_path) == []
+    writer.tick(time.time() + 10)
+    assert values(tmp_path) == [1, 2]
+    writer.tick(time.time() + 99)
+    run(writer, 3, table(3))
+    writer.close()
+    assert [path.name for path in sorted(tmp_path.glob("part-*"))] == [
+        "part-000000000001.parquet",
+        "part-000000000003.parquet",
+    ]
+    assert values(tmp_path) == [1, 2, 3]
+
+
+def test_no_file_is_made_while_it_is_open_what_becomes_of_its_last_rows(tmp_path):
+    writer = opened(sink.parquet(tmp_path))
+    run(writer, 1, table(1))
+    receipt = writer.stage(2, table(2))
+    writer.tick(LATER)
+    assert values(tmp_path) == []
+    writer.publish(receipt)
+    writer.tick(LATER)
+    assert values(tmp_path) == [1, 2]
+    writer.close()
+
+
+def test_a_file_is_made_of_many_bytes_however_young(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_folder, "_MOST", 2000)
+    writer = opened(sink.parquet(tmp_path, every="1h"))
+    for number in range(1, 21):
+        run(writer, number, table(number, number))
+    writer.tick(time.time())
+    files = [pq.read_table(path)["value"].to_pylist() for path in sorted(tmp_path.glob("part-*"))]
+    assert len(files) > 1
+    assert all(len(file) > 2 for file in files)
+    writer.close()
+    assert values(tmp_path) == [number for number in range(1, 21) for _ in range(2)]
+
+
+def test_results_are_staged_while_another_thread_makes_files(tmp_path):
+    writer = opened(sink.parquet(tmp_path))
+    done = threading.Event()
+
+    def ticking():
+        while not done.is_set():
+            writer.tick(LATER)
+
+    with ThreadPoolExecutor() as pool:
+        other = pool.submit(ticking)
+        for number in range(1, 300):
+            run(writer, number, table(number))
+        done.set()
+        other.result()
+    writer.close()
+    assert len(list(tmp_path.glob("part-*"))) > 1
+    assert values(tmp_path) == list(range(1, 300))
+    assert staged(tmp_path) == []
+
+
+def test_a_file_that_cannot_be_made_is_made_later(tmp_path):
+    writer = opened(sink.parquet(tmp_path))
+    taken = tmp_path / "part-000000000001.parquet"
+    taken.mkdir()
+    run(writer, 1, table(1))
+    for _ in range(2):
+        with pytest.raises(HeadgateError, match="Is a directory"):
+            writer.tick(LATER)
+    run(writer, 2, table(2))
+    taken.rmdir()
+    writer.tick(LATER)
+    assert values(tmp_path) == [1, 2]
+    writer.close()
+
+
+def test_a_folder_of_the_first_version_is_taken_over(tmp_path):
+    (tmp_path / "_staged").mkdir()
+    (tmp_path / "_headgate").write_text("big")
+    pq.write_table(table(1), tmp_path / "part-000000000004.parquet")
+    pq.write_table(table(2), tmp_path / "_staged" / "6.parquet")
+    (tmp_path / "_staged" / "7.parquet").write_bytes(b"torn")
+    writer = opened(sink.parquet(tmp_path), {"part": 6, "rows": 1})
+    assert values(tmp_path) == [1, 2]
+    last = now(writer, 7, table(3))
+    writer.close()
+    opened(sink.parquet(tmp_path), last).close()
+    assert values(tmp_path) == [1, 2, 3]
+
+
+def test_hidden_results_that_are_gone_are_reported(tmp_path):
+    writer = opened(sink.parquet(tmp_path))
+    last = run(writer, 1, table(1))
+    abandon(writer)
+    os.truncate(tmp_path / "_staged" / "1.arrow", 5)
+    with pytest.raises(InputError, match=r"committed are still in .*1.arrow; got 5 bytes of \d+. Put the file back"):
+        sink.parquet(tmp_path).open(opening(last))
+
+
 def test_a_run_without_rows_leaves_no_file(tmp_path):
     writer = opened(sink.parquet(tmp_path))
     run(writer, 1, table())
-    assert not list(tmp_path.glob("part-*"))
+    writer.tick(LATER)
     writer.close()
+    assert not list(tmp_path.glob("part-*"))
+    assert staged(tmp_path) == []
 
 
 def test_a_run_that_is_repeated_without_its_rows_leaves_no_file(tmp_path):
     writer = opened(sink.parquet(tmp_path))
     writer.stage(1, table(1))
-    run(writer, 1, table())
-    assert values(tmp_path) == []
+    last = now(writer, 1, table())
     writer.close()
+    opened(sink.parquet(tmp_path), last).close()
+    assert values(tmp_path) == []
+    assert staged(tmp_path) == []
 
 
-def test_the_name_of_a_file_is_the_number_of_its_run(tmp_path):
+def test_the_name_of_a_file_is_the_number_of_its_first_run(tmp_path):
     writer = opened(sink.parquet(tmp_path))
-    run(writer, 42, table(1))
+    now(writer, 42, table(1))
     assert [path.name for path in tmp_path.glob("part-*")] == ["part-000000000042.parquet"]
     writer.close()
 
 
 def test_files_have_the_declared_types_though_rows_come_in_wider_ones(tmp_path):
     writer = opened(sink.parquet(tmp_path))
-    run(writer, 1, table(1).cast(pa.schema([("sym", pa.large_string()), ("value", pa.int64())])))
+    now(writer, 1, table(1).cast(pa.schema([("sym", pa.large_string()), ("value", pa.int64())])))
     assert pq.read_schema(tmp_path / "part-000000000001.parquet").equals(SCHEMA)
     writer.close()
 
 
 def test_published_files_may_be_moved_away_and_that_is_logged(tmp_path, caplog):
     writer = opened(sink.parquet(tmp_path))
-    last = run(writer, 1, table(1))
+    last = now(writer, 1, table(1))
     (tmp_path / "part-000000000001.parquet").unlink()
     writer.close()
     again = opened(sink.parquet(tmp_path), last)
     assert "part-000000000001.parquet is gone" in caplog.text
-    run(again, 2, table(2))
+    now(again, 2, table(2))
     assert values(tmp_path) == [2]
     again.close()
 
@@ -124,7 +340,7 @@ def test_a_folder_with_files_of_somebody_else_is_refused_and_left_alone(tmp_path
 
 def test_a_query_that_starts_anew_does_not_mix_with_results_from_before(tmp_path):
     writer = opened(sink.parquet(tmp_path))
-    run(writer, 1, table(1))
+    now(writer, 1, table(1))
     writer.close()
     with pytest.raises(InputError, match=r"is empty at first.*Name another folder"):
         sink.parquet(tmp_path).open(opening())
@@ -132,7 +348,7 @@ def test_a_query_that_starts_anew_does_not_mix_with_results_from_before(tmp_path
 
 def test_a_query_does_not_go_on_in_the_folder_of_another(tmp_path):
     writer = opened(sink.parquet(tmp_path))
-    last = run(writer, 1, table(1))
+    last = now(writer, 1, table(1))
     writer.close()
     with pytest.raises(InputError, match="query 'small' is empty at first"):
         sink.parquet(tmp_path).open(opening(last, query="small"))
@@ -156,7 +372,7 @@ def test_two_queries_cannot_write_to_one_folder_at_a_time(tmp_path):
 )
 def test_changed_columns_are_refused(tmp_path, schema, said):
     writer = opened(sink.parquet(tmp_path))
-    last = run(writer, 1, table(1))
+    last = now(writer, 1, table(1))
     writer.close()
     with pytest.raises(InputError, match=said):
         sink.parquet(tmp_path).open(opening(last, schema=pa.schema(schema)))
@@ -164,7 +380,7 @@ def test_changed_columns_are_refused(tmp_path, schema, said):
 
 def test_a_part_that_is_broken_is_reported(tmp_path):
     writer = opened(sink.parquet(tmp_path))
-    last = run(writer, 1, table(1))
+    last = now(writer, 1, table(1))
     os.truncate(tmp_path / "part-000000000001.parquet", 0)
     writer.close()
     with pytest.raises(InputError, match=r"part-000000000001.parquet is a Parquet file; got .*0"):

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from headgate.engine.log import synced
 from headgate.engine.log.manifest import Manifest, StoredTrain
 from headgate.engine.source.protocol import Rejected, State
 from headgate.engine.windows import ENDED, NEVER, Time, Window
@@ -53,10 +54,12 @@ class StreamLog:
         event_time: str | None = None,
         delay: float = 0.0,
         on_append: Callable[[StoredTrain], None] = lambda _: None,
+        sync: bool = False,
     ) -> None:
         self.name, self.schema, self.event_time = name, schema, event_time
         self.delay = round(delay * _MICROS)
         self._folder, self._dead, self._manifest, self._notify = folder, dead, manifest, on_append
+        self._sync = sync
         self._lock = threading.Lock()
         self._stored = pa.schema([*schema, pa.field(ARRIVAL, STAMP)])
         definition = {"schema": str(schema), "event_time": event_time, "delay": self.delay}
@@ -342,7 +345,7 @@ class StreamLog:
             late = pc.sum(pc.less(times, before)).as_py() if event_first < before else 0
         file = self._folder / f"{seq:012d}.arrow"
         stored = rows.append_column(self._stored.field(ARRIVAL), pa.array(stamps).cast(STAMP)).cast(self._stored)
-        write(stored, file)
+        write(stored, file, sync=self._sync)
         arrived = int(stamps[0]), int(stamps[-1]), float(stamps.sum(dtype=np.float64)) / _MICROS
         size = file.stat().st_size
         train = StoredTrain(
@@ -367,6 +370,9 @@ class StreamLog:
         file = self._dead / f"{sum(self.counted[1].values()):012d}.jsonl"
         lines = [json.dumps({"reason": r.reason, "place": r.place, "row": r.row}) for r in rejected]
         file.write_text("\n".join(lines) + "\n")
+        if self._sync:
+            synced.sync(file)
+            synced.sync(self._dead)
         _log.warning(
             "stream %s: %d rows rejected, in %s; first: %s", self.name, len(rejected), file, rejected[0].reason
         )
@@ -384,13 +390,17 @@ class StreamLog:
                 file.unlink()
 
 
-def write(table: pa.Table, file: Path) -> None:
-    """Write an Arrow file under a temporary name, then give it its own."""
+def write(table: pa.Table, file: Path, *, sync: bool = False) -> None:
+    """Write an Arrow file under a temporary name, then give it its own; with `sync`, it outlives the machine."""
     temporary = file.with_suffix(".tmp")
     try:
         with pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
             writer.write_table(table)
+        if sync:
+            synced.sync(temporary)
         temporary.rename(file)
+        if sync:
+            synced.sync(file.parent)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink()

@@ -45,6 +45,9 @@ class ConsoleTables:
     def publish(self, receipt: Receipt) -> None:
         """Nothing is left to do: the rows have been printed."""
 
+    def tick(self, now: float) -> None:
+        """Nothing waits."""
+
     def close(self) -> None:
         """Nothing to let go of: the file is the user's."""
 

@@ -61,5 +61,8 @@ class Calls(Generic[Taken]):
     def publish(self, receipt: Receipt) -> None:
         """Nothing is left to do: the function has had the rows."""
 
+    def tick(self, now: float) -> None:
+        """Nothing waits."""
+
     def close(self) -> None:
         """Nothing to let go of."""

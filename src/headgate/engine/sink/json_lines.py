@@ -4,14 +4,14 @@ The file has a hidden name until its first run is published. So a file that is t
 is somebody else's, and not what a crash has left.
 """
 
-import os
 from pathlib import Path
-from typing import IO
 
 import pyarrow as pa
 
+from headgate.engine.log.synced import sync
 from headgate.engine.sink import json_text
 from headgate.engine.sink.destination import distinct, lock, writing
+from headgate.engine.sink.growing import Growing
 from headgate.engine.sink.protocol import Guarantee, Opening, Receipt
 from headgate.errors import InputError
 
@@ -36,9 +36,9 @@ class JsonLines:
         self.path = path
         self._new = path.with_name(f".{path.name}.new")
         self._query = ""
-        self._file: IO[bytes] | None = None
+        self._file: Growing | None = None
         self._hidden = True
-        self._length = 0
+        self._sync = False
 
     def __repr__(self) -> str:
         """As it is written."""
@@ -47,7 +47,7 @@ class JsonLines:
     def open(self, opening: Opening) -> None:
         """Take the file and cut it to its committed length."""
         self.close()
-        self._query = opening.query
+        self._query, self._sync = opening.query, opening.sync
         distinct(opening.schema)
         json_text.check(opening.schema)
         # The name alone tells whether the receipt is of this file, so that folders can be moved.
@@ -55,13 +55,13 @@ class JsonLines:
         with writing(self._query, self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._hidden = not self.path.exists()
-            file = (self._new if self._hidden else self.path).open("a+b", buffering=0)
+            file = Growing(self._new if self._hidden else self.path, sync=self._sync)
             try:
-                lock(file, self.path)
-                self._length = self._committed(last, os.fstat(file.fileno()).st_size)
-                file.truncate(self._length)
+                lock(file.file, self.path)
+                file.commit(self._committed(last, file.end))
+                file.cut(file.committed)
                 if last:
-                    self.publish(last)
+                    self._show()
                 elif not self._hidden:
                     self.path.replace(self._new)
                     self._hidden = True
@@ -72,23 +72,19 @@ class JsonLines:
 
     def stage(self, run: int, rows: pa.Table) -> Receipt:  # noqa: ARG002 - the length says it
         """Append the rows behind what is committed."""
-        file = self._opened()
         with writing(self._query, self.path):
-            file.truncate(self._length)
-            try:
-                end = self._length + sum(_write(file, batch) for batch in rows.to_batches(_MOST_ROWS))
-            except BaseException:
-                file.truncate(self._length)
-                raise
-        return {"file": self.path.name, "length": end}
+            batches = rows.combine_chunks().to_batches(_MOST_ROWS)
+            length = self._opened().stage(json_text.lines(batch) for batch in batches)
+        return {"file": self.path.name, "length": length}
 
     def publish(self, receipt: Receipt) -> None:
         """Note that the lines are there to stay, and give the file its name."""
-        self._length = max(self._length, int(receipt["length"]))
-        if self._hidden:
-            with writing(self._query, self.path):
-                self._new.replace(self.path)
-            self._hidden = False
+        self._opened().commit(int(receipt["length"]))
+        with writing(self._query, self.path):
+            self._show()
+
+    def tick(self, now: float) -> None:
+        """Nothing waits: readers see lines as soon as they are written."""
 
     def close(self) -> None:
         """Let others write to the file."""
@@ -110,16 +106,15 @@ class JsonLines:
             raise InputError(rule, f"{size} bytes of {length}", remedy)
         return length
 
-    def _opened(self) -> IO[bytes]:
+    def _show(self) -> None:
+        if self._hidden:
+            self._new.replace(self.path)
+            self._hidden = False
+            if self._sync:
+                sync(self.path.parent)
+
+    def _opened(self) -> Growing:
         if self._file is None:
             msg = f"{self!r} is not open"
             raise RuntimeError(msg)
         return self._file
-
-
-def _write(file: IO[bytes], batch: pa.RecordBatch) -> int:
-    data = memoryview(json_text.lines(batch))
-    done = 0
-    while done < len(data):
-        done += file.write(data[done:])
-    return done

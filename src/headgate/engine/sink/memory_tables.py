@@ -1,5 +1,6 @@
 """Results in memory, for notebooks and tests."""
 
+from collections import deque
 from threading import Lock
 from typing import NamedTuple
 
@@ -32,7 +33,8 @@ class MemoryTables:
         self.most = most
         self._schema = pa.schema([])
         self._staged: Published | None = None
-        self._published: list[Published] = []
+        self._published: deque[Published] = deque()
+        self._rows = 0
         # Runs are published by an engine's thread while a user's looks.
         self._lock = Lock()
 
@@ -54,7 +56,8 @@ class MemoryTables:
         """Keep what was published if the query goes on, and forget it if the query is new."""
         self._schema = opening.schema
         if opening.last is None:
-            self._published = []
+            with self._lock:
+                self._published, self._rows = deque(), 0
         else:
             self.publish(opening.last)
         self._staged = None
@@ -71,9 +74,12 @@ class MemoryTables:
             return
         with self._lock:
             self._published.append(staged)
-            held = sum(rows.num_rows for _, rows in self._published)
-            while self.most is not None and held > self.most and len(self._published) > 1:
-                held -= self._published.pop(0).rows.num_rows
+            self._rows += staged.rows.num_rows
+            while self.most is not None and self._rows > self.most and len(self._published) > 1:
+                self._rows -= self._published.popleft().rows.num_rows
+
+    def tick(self, now: float) -> None:
+        """Nothing waits."""
 
     def close(self) -> None:
         """Nothing to let go of: the results stay readable."""

@@ -35,5 +35,8 @@ class Discard:
     def publish(self, receipt: Receipt) -> None:
         """Nothing to show."""
 
+    def tick(self, now: float) -> None:
+        """Nothing waits."""
+
     def close(self) -> None:
         """Nothing to let go of."""

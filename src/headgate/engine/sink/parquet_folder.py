@@ -1,112 +1,230 @@
 """Results as a folder of Parquet files, exactly once.
 
-    <folder>/part-000000000042.parquet   the results of run 42
-    <folder>/_staged/42.parquet          the same before the run was committed
+    <folder>/part-000000000042.parquet   the results of run 42 and of those that followed before the file was made
+    <folder>/_staged/42.arrow            the same before that: what is committed, and behind it what is staged
+    <folder>/_staged/42.parquet          the same while the file is being made
     <folder>/_headgate                   whose results these are; locked while they are written
+
+Runs are many and small, files should be few and large. So a run is appended to a hidden file of Arrow batches, and
+from time to time that becomes a file for readers: written whole, then the Arrow file goes, then it gets its name. If
+both are there after a crash, the Parquet file may be torn and is made again; if it is there alone, it is whole. A
+hidden file that is older than the one in the last receipt is committed to its end.
 
 Readers skip names that begin with an underscore.
 """
 
 import logging
+import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headgate.engine.log.synced import sync
 from headgate.engine.sink.destination import distinct, lock, writing
+from headgate.engine.sink.growing import Growing
 from headgate.engine.sink.protocol import Guarantee, Opening, Receipt
+from headgate.engine.spans import seconds
 from headgate.errors import InputError
 
 Column = tuple[str, pa.DataType]
 
+_EVERY = 1.0
+_MOST = 64 * 2**20
+"""So many bytes make a file, however young they are."""
 _log = logging.getLogger(__name__)
 
 
-def parquet(folder: str | Path) -> "ParquetFolder":
-    """A folder that Spark, pandas, DuckDB and others read as one table: a file per run that has results.
+def parquet(folder: str | Path, every: str | float = _EVERY) -> "ParquetFolder":
+    """A folder that Spark, pandas, DuckDB and others read as one table: a file `every` so often, if there are rows.
 
-    Exactly once: a file appears when its run has been committed, whole. Published files may be moved away.
+    Exactly once: a file has whole runs that have been committed, and does not change. Published files may be moved
+    away. With `every=0` each commit has a file of its own, at once.
     """
-    return ParquetFolder(Path(folder))
+    return ParquetFolder(Path(folder), seconds(every, "the time between files"))
 
 
 class ParquetFolder:
-    """A run is a file: written beside the others under a hidden name, and renamed to publish it."""
+    """Runs are gathered in a hidden file, from which the files for readers are made."""
 
     guarantee: Guarantee = "exactly once"
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, every: float = _EVERY) -> None:
+        self.folder, self.every = folder, every
         self._staged = folder / "_staged"
         self._mark = folder / "_headgate"
         self._query = ""
         self._schema = pa.schema([])
+        self._sync = False
         self._owner: IO[bytes] | None = None
+        self._journal: Growing | None = None
+        self._number = -1
+        self._since: float | None = None
+        self._full: list[int] = []
+        # Results are staged while a file is made of older ones, by another thread.
+        self._lock, self._making = Lock(), Lock()
 
     def __repr__(self) -> str:
         """As it is written."""
-        return f"parquet('{self.folder}')"
+        return f"parquet('{self.folder}'{'' if self.every == _EVERY else f', every={self.every:g}'})"
 
     def open(self, opening: Opening) -> None:
-        """Take the folder, finish the last committed run and forget those that were staged behind it."""
+        """Take the folder, show what is committed and forget what was staged behind it."""
         self.close()
-        self._query, self._schema = opening.query, opening.schema
+        self._query, self._schema, self._sync = opening.query, opening.schema, opening.sync
         distinct(opening.schema)
         last = opening.last if opening.last and "part" in opening.last else None
         with writing(self._query, self.folder):
-            self._check(goes_on=last is not None)
+            self._check_owner(goes_on=last is not None)
             self._staged.mkdir(parents=True, exist_ok=True)
             self._owner = self._owned()
-            if last:
-                self.publish(last)
-            for left in self._staged.iterdir():
-                left.unlink()
+            try:
+                self._recover(last)
+                self._check_columns()
+            except BaseException:
+                self.close()
+                raise
 
     def stage(self, run: int, rows: pa.Table) -> Receipt:
-        """Write the rows under a hidden name; no file if there are none."""
-        path = self._hidden(run)
-        with writing(self._query, self.folder):
-            # A run that is repeated may have had rows the first time.
-            path.unlink(missing_ok=True)
-            if rows.num_rows:
-                try:
-                    pq.write_table(rows.cast(self._schema), path)
-                except BaseException:
-                    path.unlink(missing_ok=True)
-                    raise
-        return {"part": run, "rows": rows.num_rows}
+        """Append the rows to the hidden file; nothing is written if there are none."""
+        with self._lock, writing(self._query, self.folder):
+            if not rows.num_rows:
+                if self._journal is None:
+                    return {"part": run, "length": 0}
+                self._journal.cut(self._journal.committed)
+                return {"part": self._number, "length": self._journal.committed}
+            if self._journal is None:
+                self._journal, self._number = Growing(self._hidden(run, "arrow"), sync=self._sync), run
+            length = self._journal.stage(self._messages(rows))
+            return {"part": self._number, "length": length}
 
     def publish(self, receipt: Receipt) -> None:
-        """Rename the file of the run; one that is not there any more has been renamed before."""
-        run = int(receipt["part"])
-        part = self.folder / f"part-{run:012d}.parquet"
-        with writing(self._query, self.folder):
-            if self._hidden(run).exists():
-                self._hidden(run).replace(part)
-            elif receipt["rows"] and not part.exists():
-                _log.warning("query %s: %s is gone; it was moved away, or is lost", self._query, part)
+        """Note that the rows are there to stay. Readers see them with the next file."""
+        with self._lock:
+            if self._journal is None or receipt["part"] != self._number:
+                return
+            self._journal.commit(int(receipt["length"]))
+            if self._since is None and self._journal.committed:
+                self._since = time.time()
+            if not self.every or self._journal.committed >= _MOST:
+                self._finish()
+        if not self.every:
+            self._make()
+
+    def tick(self, now: float) -> None:
+        """Make a file if it is time."""
+        with self._lock:
+            if self._since is not None and now - self._since >= self.every:
+                self._finish()
+        if self._full:
+            self._make()
 
     def close(self) -> None:
-        """Let others write to the folder."""
-        if self._owner:
-            self._owner.close()
-            self._owner = None
+        """Make a file of the rest, and let others write to the folder."""
+        with self._lock:
+            self._finish()
+            if self._journal:
+                # What was staged last may be committed or not: the next receipt will tell.
+                self._journal.close()
+                self._journal = self._since = None
+        try:
+            self._make()
+        finally:
+            self._full.clear()
+            if self._owner:
+                self._owner.close()
+                self._owner = None
 
-    def _hidden(self, run: int) -> Path:
-        return self._staged / f"{run}.parquet"
+    def _messages(self, rows: pa.Table) -> Iterator[pa.Buffer]:
+        """The rows as messages of an Arrow stream, behind the one that says what the columns are."""
+        if self._journal and not self._journal.committed:
+            yield self._schema.serialize()
+        rows = rows if rows.schema.equals(self._schema) else rows.cast(self._schema)
+        for batch in rows.combine_chunks().to_batches():
+            yield batch.serialize()
 
-    def _check(self, *, goes_on: bool) -> None:
-        """Refuse a folder with what somebody else wrote, or with results of other columns."""
+    def _finish(self) -> None:
+        """Stage to another file from now on, unless it is open what becomes of the last rows of this one."""
+        if self._journal and self._journal.committed and not self._journal.pending:
+            self._journal.close()
+            self._full.append(self._number)
+            self._journal = self._since = None
+
+    def _make(self) -> None:
+        """Make the files for readers of the hidden ones that are finished, the oldest first."""
+        with self._making, writing(self._query, self.folder):
+            while self._full:
+                self._show(self._full[0])
+                self._full.pop(0)
+
+    def _show(self, number: int) -> None:
+        journal, hidden = self._hidden(number, "arrow"), self._hidden(number, "parquet")
+        if journal.exists():
+            self._convert(journal, hidden)
+            journal.unlink()
+            if self._sync:
+                sync(self._staged)
+        if hidden.exists():
+            hidden.replace(self._part(number))
+            if self._sync:
+                sync(self.folder)
+
+    def _convert(self, journal: Path, hidden: Path) -> None:
+        try:
+            with pa.memory_map(str(journal)) as source:
+                pq.write_table(pa.ipc.open_stream(source).read_all(), hidden)
+            if self._sync:
+                sync(hidden)
+                sync(self._staged)
+        except BaseException:
+            hidden.unlink(missing_ok=True)
+            raise
+
+    def _recover(self, last: Receipt | None) -> None:
+        """Cut the hidden file to the committed length, show it and those before it, and forget those behind it."""
+        number, length = (int(last["part"]), int(last.get("length", 0))) if last else (-1, 0)
+        self._forget(number)
+        journal = self._hidden(number, "arrow")
+        if journal.exists():
+            if (size := journal.stat().st_size) < length:
+                rule = f"the results of query '{self._query}' that were committed are still in {journal}"
+                remedy = "Put the file back, or name another folder."
+                raise InputError(rule, f"{size} bytes of {length}", remedy)
+            os.truncate(journal, length)
+            if not length:
+                journal.unlink()
+        for left in sorted({int(path.stem) for path in self._staged.iterdir()}):
+            self._show(left)
+        if last and (length or last.get("rows")) and not self._part(number).exists():
+            _log.warning("query %s: %s is gone; it was moved away, or is lost", self._query, self._part(number))
+
+    def _forget(self, last: int) -> None:
+        for path in self._staged.iterdir():
+            if not path.stem.isdecimal() or int(path.stem) > last:
+                path.unlink()
+
+    def _hidden(self, number: int, form: str) -> Path:
+        return self._staged / f"{number}.{form}"
+
+    def _part(self, number: int) -> Path:
+        return self.folder / f"part-{number:012d}.parquet"
+
+    def _check_owner(self, *, goes_on: bool) -> None:
+        """Refuse a folder with what somebody else wrote."""
         found = sorted(self.folder.glob("[!_.]*"))
-        if not found:
-            return
         mine = goes_on and self._mark.exists() and self._mark.read_text() == self._query
-        if not mine:
+        if found and not mine:
             rule = f"the folder for the results of query '{self._query}' is empty at first"
             got = f"{self.folder}, which holds {found[0].name}"
             raise InputError(rule, got, "Name another folder, or move away what is there.")
-        for part in [path for path in found if path.match("part-*.parquet")][-1:]:
+
+    def _check_columns(self) -> None:
+        """Refuse a folder with results of other columns."""
+        for part in sorted(self.folder.glob("part-*.parquet"))[-1:]:
             before, now = _columns(part), _pairs(self._schema)
             if before != now:
                 rule = f"the results of query '{self._query}' have the columns of those in {self.folder}"

@@ -2,11 +2,12 @@
 
     stage(run, rows) -> receipt     before the commit; may be repeated after a crash, then perhaps with other rows
     (the manifest commits the run, its cursor and the receipt in one transaction)
-    publish(receipt)                after the commit; the sink makes the rows visible
+    publish(receipt)                after the commit; the sink makes the rows visible, at once or by a later `tick`
 
 After a restart `open` gets the last committed receipt: that run may not have been published yet, and whatever was
 staged behind it never happened. So a sink that hides staged rows delivers exactly once; one that hands them out in
-`stage` delivers at least once. The runs of a query are staged one after the other, under rising numbers.
+`stage` delivers at least once. The runs of a query are staged one after the other, under rising numbers: those that
+have no rows need not be staged at all, and several may be staged as one, so numbers are left out.
 """
 
 from collections.abc import Mapping
@@ -24,12 +25,16 @@ Guarantee = Literal["exactly once", "at least once"]
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a sink is told before the first run: whose results, their columns, and where it stood."""
+    """What a sink is told before the first run: whose results, their columns, and where it stood.
+
+    With `sync`, what is staged has to outlive the machine and not only the process.
+    """
 
     query: str
     schema: pa.Schema
     spark: SparkSession
     last: Receipt | None
+    sync: bool = False
 
 
 class Sink(Protocol):
@@ -43,10 +48,13 @@ class Sink(Protocol):
         """Get ready: publish the last committed run if it is not yet, undo whatever was staged behind it."""
 
     def stage(self, run: int, rows: pa.Table) -> Receipt:
-        """Take the rows of a run, which may be none."""
+        """Take the rows of a run, which may be none. What was staged before and is not published is forgotten."""
 
     def publish(self, receipt: Receipt) -> None:
-        """Make a committed run visible; harmless if it is already."""
+        """Make a committed run visible, now or before long; harmless if it is already."""
+
+    def tick(self, now: float) -> None:
+        """Do what is due by now, in seconds since the epoch. Called now and then, by another thread than the rest."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Make all visible that is published, and let go of files and connections."""
