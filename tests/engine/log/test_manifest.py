@@ -143,6 +143,14 @@ def test_a_second_opener_is_refused_while_the_first_works_on(manifest, path):
     assert manifest.trains("s") == [TRAIN]
 
 
+@pytest.mark.parametrize(("sync", "mode"), [(False, 1), (True, 2)])
+def test_a_commit_waits_for_the_disk_where_that_is_wanted(path, sync, mode):
+    made = Manifest(path, sync=sync)
+    assert made._db.execute("PRAGMA synchronous").fetchone() == (mode,)
+    assert made._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    made.close()
+
+
 # Cohorts.
 
 BEGIN = Progress(cursors={"s": 4})

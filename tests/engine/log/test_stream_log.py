@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.log.logs import MICRO, SCHEMA, feed, opened, table, told, windows_of
+from engine.sink.syncs import syncs
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.reader import tuples
 from headgate.engine.source.protocol import Rejected
@@ -299,6 +300,24 @@ def test_files_that_no_row_names_are_gone_when_a_log_is_opened(tmp_path):
     log.manifest.close()
     opened(tmp_path).manifest.close()
     assert [file.name for file in folder.iterdir()] == ["000000000000.arrow"]
+
+
+@pytest.mark.parametrize("sync", [False, True])
+def test_files_are_on_the_disk_before_the_row_that_names_them_for_who_wants_it(tmp_path, sync):
+    log = opened(tmp_path, sync=sync)
+    commit, seen = log.manifest.append, []
+
+    def noted(*given, **more):
+        seen.extend(on_disk)
+        commit(*given, **more)
+
+    log.manifest.append = noted
+    with syncs() as on_disk:
+        log.append(table([1]), None, rejected=[Rejected("x", "odd", "line 1")])
+    trains, dead = tmp_path / "streams" / "s", tmp_path / "dead" / "s"
+    wanted = [trains / "000000000000.tmp", trains, dead / "000000000000.jsonl", dead]
+    assert seen == ([str(path) for path in wanted] if sync else [])
+    log.manifest.close()
 
 
 @pytest.mark.parametrize(

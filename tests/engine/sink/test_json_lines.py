@@ -2,6 +2,7 @@
 
 import json
 import os
+from unittest import mock
 
 import pyarrow as pa
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import settings
 
 from engine.sink.openings import opened, opening, run, table
 from engine.sink.runs import Runs
+from engine.sink.syncs import syncs
 from headgate.engine import sink
 from headgate.errors import HeadgateError, InputError
 
@@ -119,6 +121,29 @@ def test_a_query_whose_results_went_elsewhere_begins_a_new_file(path, last):
     writer = opened(sink.jsonl(path), last)
     run(writer, 8, table(1))
     assert values(path) == [1]
+    writer.close()
+
+
+@pytest.mark.parametrize("sync", [False, True])
+def test_what_is_staged_is_on_the_disk_before_it_is_committed_for_who_wants_it(path, sync):
+    writer = opened(sink.jsonl(path), sync=sync)
+    with syncs() as on_disk:
+        for number in (1, 2):
+            run(writer, number, table(number))
+        new = path.with_name(".big.jsonl.new")
+        assert on_disk == ([str(each) for each in (new, path.parent, path)] if sync else [])
+    writer.close()
+
+
+def test_a_run_is_one_write_and_nothing_is_cut_that_is_not_there(path):
+    writer = opened(sink.jsonl(path))
+    run(writer, 1, table(1))
+    file = writer._file.file
+    writer._file.file = mock.Mock(wraps=file)
+    run(writer, 2, pa.concat_tables([table(2), table(3)]))
+    assert [call[0] for call in writer._file.file.method_calls] == ["write"]
+    writer._file.file = file
+    assert values(path) == [1, 2, 3]
     writer.close()
 
 

@@ -18,6 +18,7 @@ from hypothesis.stateful import rule
 
 from engine.sink.openings import SCHEMA, opened, opening, run, table
 from engine.sink.runs import Runs
+from engine.sink.syncs import syncs
 from headgate.engine import sink
 from headgate.engine.sink import parquet_folder
 from headgate.errors import HeadgateError, InputError
@@ -284,6 +285,20 @@ def test_hidden_results_that_are_gone_are_reported(tmp_path):
     os.truncate(tmp_path / "_staged" / "1.arrow", 5)
     with pytest.raises(InputError, match=r"committed are still in .*1.arrow; got 5 bytes of \d+. Put the file back"):
         sink.parquet(tmp_path).open(opening(last))
+
+
+@pytest.mark.parametrize("sync", [False, True])
+def test_what_is_staged_and_every_step_from_there_is_on_the_disk_for_who_wants_it(tmp_path, sync):
+    writer = opened(sink.parquet(tmp_path), sync=sync)
+    hidden = tmp_path / "_staged"
+    with syncs() as on_disk:
+        receipt = writer.stage(1, table(1))
+        assert on_disk == ([str(hidden), str(hidden / "1.arrow")] if sync else [])
+        writer.publish(receipt)
+        on_disk.clear()
+        writer.tick(LATER)
+        assert on_disk == ([str(path) for path in (hidden / "1.parquet", hidden, hidden, tmp_path)] if sync else [])
+    writer.close()
 
 
 def test_a_run_without_rows_leaves_no_file(tmp_path):
