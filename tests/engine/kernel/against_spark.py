@@ -129,7 +129,7 @@ def assert_same(found, expected, what, of=None):
     assert found.schema == expected.schema, f"{what}: {found.schema} is not {expected.schema}"
     have, want = ([tuple(map(_exact, row)) for row in zip(*_columns(t), strict=True)] for t in (found, expected))
     if of is not None:
-        rows = of.to_pylist()
+        rows = list(zip(*_columns(of), strict=True))
         wrong = [(row, a, b) for row, a, b in zip(rows, have, want, strict=True) if a != b]
         shown = "\n".join(f"  of {row}: {a}, not {b}" for row, a, b in wrong[:5])
         assert not wrong, f"{what}: {len(wrong)} of {len(rows)} rows differ:\n{shown}"
@@ -137,7 +137,14 @@ def assert_same(found, expected, what, of=None):
 
 
 def _columns(table):
-    return [column.to_pylist() for column in table.columns]
+    return [_values(column) for column in table.columns]
+
+
+def _values(column):
+    try:
+        return column.to_pylist()
+    except (OverflowError, ValueError):  # a time that Python does not have
+        return column.cast(pa.int32() if pa.types.is_date(column.type) else pa.int64()).to_pylist()
 
 
 def _exact(value):

@@ -85,8 +85,6 @@ def made(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
 
 def from_seconds(seconds: pl.Expr) -> pl.Expr:
     """The timestamp of a number with a fraction, or the first or last if it is beyond; NULL if it is no number."""
-    micro = seconds.cast(pl.Float64) * 1e6
-    ends = pl.when(micro > 0).then(2**63 - 1).otherwise(-(2**63))
-    inside = (micro >= -(2.0**63)) & (micro < 2.0**63)
-    whole = pl.when(inside).then(micro.cast(pl.Int64, strict=False)).otherwise(ends)
+    # Unlike other casts this one goes to the first or last number for what is beyond.
+    whole = (seconds.cast(pl.Float64) * 1e6).cast(pl.Int64, wrap_numerical=True)
     return timestamp(pl.when(seconds.is_finite()).then(whole))

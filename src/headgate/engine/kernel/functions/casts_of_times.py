@@ -1,9 +1,10 @@
-"""Casts from and to dates and timestamps. A cast to a type of Spark's that is in microseconds takes seconds."""
+"""Casts from and to dates and timestamps. As numbers, timestamps are seconds."""
 
 import polars as pl
 
 from headgate.engine.kernel.functions import calendar, formats
 from headgate.engine.kernel.functions.calendar import DAY, days, micros
+from headgate.engine.kernel.functions.division import quotient
 from headgate.engine.kernel.functions.op import Build
 from headgate.engine.kernel.ir import Call
 from headgate.engine.kernel.types import FLOATS, WHOLE, dtype
@@ -25,16 +26,16 @@ def _same_clock(call: Call, args: list[pl.Expr]) -> pl.Expr:
 
 
 def _whole_seconds(call: Call, args: list[pl.Expr]) -> pl.Expr:
-    return (micros(args[0]) // 1_000_000).cast(dtype(call.type), wrap_numerical=True)
+    return (micros(args[0]) // 1_000_000).cast(dtype(call.type), strict=False)
 
 
 def _seconds(call: Call, args: list[pl.Expr]) -> pl.Expr:
-    return (micros(args[0]).cast(pl.Float64) / 1e6).cast(dtype(call.type))
+    return quotient(micros(args[0]).cast(pl.Float64), 1e6).cast(dtype(call.type))
 
 
 def _from_whole_seconds(_: Call, args: list[pl.Expr]) -> pl.Expr:
     number = args[0].cast(pl.Int64)
-    ends = pl.when(number > 0).then(2**63 - 1).otherwise(-(2**63))
+    ends = pl.when(number > 0).then(2**63 - 1).when(number < 0).then(-(2**63))
     return calendar.timestamp(pl.when(number.is_between(-_MOST, _MOST)).then(number * 1_000_000).otherwise(ends))
 
 

@@ -48,11 +48,10 @@ def _year(year: pl.Expr) -> pl.Expr:
 
 def _formatted(timestamp: pl.Expr, pattern: str) -> pl.Expr:
     time = micros(timestamp)
-    year = calendar.year(time // DAY)
-    of_era = _year(pl.when(year > 0).then(year).otherwise(1 - year))
+    year = _year(calendar.year(time // DAY))
     # The rest of the pattern, between and around the years.
     rest = "".join("\n" if each == "yyyy" else _FIELDS.get(each, each.strip("'")) for each in _tokens(pattern))
-    pieces = [each for part in rest.split("\n") for each in (of_era, _near(time).dt.to_string(part))]
+    pieces = [each for part in rest.split("\n") for each in (year, _near(time).dt.to_string(part))]
     return pl.concat_str(pieces[1:])
 
 

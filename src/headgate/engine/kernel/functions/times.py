@@ -7,6 +7,7 @@ import polars as pl
 
 from headgate.engine.kernel.functions import calendar
 from headgate.engine.kernel.functions.calendar import DAY, days, micros
+from headgate.engine.kernel.functions.division import quotient
 from headgate.engine.kernel.functions.op import Op
 from headgate.engine.kernel.functions.strings import by_constants
 from headgate.engine.kernel.ir import Call, Literal
@@ -46,7 +47,7 @@ def _seconds_with_fraction(_: Call, args: list[pl.Expr]) -> pl.Expr:
 
 
 def _unix_timestamp(call: Call, args: list[pl.Expr]) -> pl.Expr:
-    return days(args[0]) * 86_400 if call.args[0].type == "date" else micros(args[0]) // 1_000_000
+    return days(args[0]) * 86_400 if call.args[0].type == "date" else micros(args[0]).truncdiv(1_000_000)
 
 
 def _no_unix_timestamp(call: Call) -> str | None:
@@ -125,10 +126,10 @@ def _months_between(call: Call, args: list[pl.Expr]) -> pl.Expr:
     of_month, other_of_month = calendar.day_of_month(day), calendar.day_of_month(other_day)
     months = (month - other_month).cast(pl.Float64)
     seconds = (of_month - other_of_month) * 86_400 + one % DAY // 1_000_000 - other % DAY // 1_000_000
-    exact = months + seconds.cast(pl.Float64) / (31 * 86_400.0)
+    exact = months + quotient(seconds.cast(pl.Float64), 31 * 86_400.0)
     rounded = call.args[2]
     if isinstance(rounded, Literal) and rounded.value:
-        exact = (exact * 1e8 + 0.5).floor() / 1e8
+        exact = quotient((exact * 1e8 + 0.5).floor(), 1e8)
     return pl.when(both_last | (of_month == other_of_month)).then(months).otherwise(exact)
 
 
@@ -138,19 +139,15 @@ def _rounding_varies(call: Call) -> str | None:
 
 
 def _plus_interval(call: Call, args: list[pl.Expr]) -> pl.Expr:
-    time, added = micros(args[0]), call.args[1]
-    match added.value if isinstance(added, Literal) else None:
-        case int(interval):
-            time = time + interval
-        case int(months), int(whole_days), int(rest):
-            time = (_plus_months(time, months) if months else time) + (whole_days * DAY + rest)
-        case _:
-            return pl.lit(None, dtype(call.type))
-    return time.cast(dtype(call.type))
+    added, kind = call.args[1], dtype(call.type)
+    interval = added.value if isinstance(added, Literal) else None
+    return (micros(args[0]) + interval).cast(kind) if isinstance(interval, int) else pl.lit(None, kind)
 
 
-def _plus_year_months(time: pl.Expr, months: int) -> pl.Expr:
-    return calendar.timestamp(_plus_months(micros(time), months))
+def _plus_year_months(call: Call, args: list[pl.Expr]) -> pl.Expr:
+    added, kind = call.args[1], dtype(call.type)
+    months = added.value if isinstance(added, Literal) else None
+    return _plus_months(micros(args[0]), months).cast(kind) if isinstance(months, int) else pl.lit(None, kind)
 
 
 def _date_plus_year_months(date: pl.Expr, months: int) -> pl.Expr:
@@ -158,8 +155,8 @@ def _date_plus_year_months(date: pl.Expr, months: int) -> pl.Expr:
 
 
 def _interval_varies(call: Call) -> str | None:
-    known = isinstance(call.args[1], Literal)
-    return None if known else "it adds an interval that is no constant"
+    known = isinstance(call.args[1], Literal) and call.args[1].type != "interval"
+    return None if known else "it adds an interval that is no constant, or one of both months and days"
 
 
 def _plus_units(call: Call, args: list[pl.Expr]) -> pl.Expr:
@@ -242,7 +239,7 @@ OPS: dict[str, Op] = {
     "MonthsBetween": Op(_months_between, "double", _rounding_varies),
     "MakeDate": Op(_made_date, "date"),
     "DateAddYMInterval": by_constants(_date_plus_year_months, "date"),
-    "TimestampAddYMInterval": by_constants(_plus_year_months, "timestamp"),
+    "TimestampAddYMInterval": Op(_plus_year_months, refuse=_interval_varies),
     "TimestampAddInterval": Op(_plus_interval, refuse=_interval_varies),
     "TimestampAdd": Op(_plus_units, _second_type, _unknown_unit, ("unit",)),
     "TimestampDiff": Op(_units_between, "bigint", _unknown_unit, ("unit",)),
