@@ -59,6 +59,29 @@ def engine(rows: Rows) -> list[Table]:
     return [planning, jobs, ingest, response, load]
 
 
+def commits(rows: Rows) -> list[Table]:
+    """What a commit costs, in the hands of the system and on the disk."""
+    into = _numbers("trains into the log", "each on the disk", "tuples of a train", "trains per second")
+    for row in _of(rows, "part", "append"):
+        into.add_row(_yes(row["sync"]), f"{row['tuples']:,}", f"{row['per_second']:,.0f}")
+    rates = ("commit", "commits per second", "runs per second")
+    grouped = _numbers(
+        "runs with results, staged, committed and published", "sink", "runs to a commit", "each on the disk", *rates
+    )
+    for row in _of(rows, "part", "group"):
+        counts = f"{row['commits_per_second']:,.0f}", f"{row['runs_per_second']:,.0f}"
+        grouped.add_row(row["sink"], str(row["group"]), _yes(row["sync"]), span(row["commit"]), *counts)
+    spans = ("enter", "join", "commit")
+    cohort = _numbers(
+        *("queries that move along together", "queries", "with results", "each on the disk", *spans),
+        "commits per second",
+    )
+    for row in _of(rows, "part", "cohort"):
+        who = f"{row['members']:,}", str(row["runs"]), _yes(row["sync"])
+        cohort.add_row(*who, *(span(row[name]) for name in spans), f"{row['commits_per_second']:,.0f}")
+    return [into, grouped, cohort]
+
+
 def live_policies(rows: Rows) -> list[Table]:
     """Heavy queries beside what the simulator expects of them, and light ones."""
     return [
@@ -96,6 +119,10 @@ def _numbers(title: str, first: str, *others: str) -> Table:
 
 def _of(rows: Rows, key: str, value: str) -> Rows:
     return [row for row in rows if row[key] == value]
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
 
 
 def _times(ratio: float | None) -> str:

@@ -8,13 +8,19 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headgate.engine.sink import json_text
 
 NOON = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 UTC = pa.timestamp("us", "UTC")
+
+
+@pytest.fixture(params=[0, 128], ids=["column by column", "row by row"])
+def few(request, monkeypatch):
+    """Both ways of writing, over as few rows."""
+    monkeypatch.setattr(json_text, "_FEW", request.param)
 
 
 def written(column, kind):
@@ -60,11 +66,13 @@ def written(column, kind):
         (pa.map_(pa.string(), pa.int64()), [], "{}"),
     ],
 )
+@pytest.mark.usefixtures("few")
 def test_a_value_is_written_so_and_null_as_null(kind, value, text):
     assert json_text._known(kind)
     assert written([value, None, value], kind) == f'{{"x":{text}}}\n{{"x":null}}\n{{"x":{text}}}\n'
 
 
+@pytest.mark.usefixtures("few")
 def test_names_of_columns_are_escaped_and_rows_without_columns_are_empty_objects():
     batch = pa.record_batch([pa.array([1]), pa.array([2])], ['a "b"', "ü"])
     assert bytes(json_text.lines(batch)).decode() == '{"a \\"b\\"":1,"ü":2}\n'
@@ -129,7 +137,8 @@ def expected(value, kind):
     return value
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.usefixtures("few")
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_what_is_read_back_is_what_was_written_from_any_slice(data):
     kind = data.draw(KINDS)

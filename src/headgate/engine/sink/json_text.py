@@ -1,4 +1,4 @@
-"""Tables as JSON lines, column by column: no Python object is made for a value.
+"""Tables as JSON lines, column by column: no Python object is made for a value, unless there are only a few.
 
     whole numbers, booleans   as they are
     DOUBLE, FLOAT             the shortest form that reads back the same
@@ -14,6 +14,8 @@ NULL is null, and so are NaN and the infinities, which JSON does not have.
 
 import base64
 import json
+import math
+from json.encoder import encode_basestring
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +25,8 @@ from headgate.errors import InputError
 _TEXT = pa.large_string()
 _SPECIAL = r'["\\]'
 _CONTROL = r"[\x00-\x1f]"
+_FEW = 128
+"""So many rows are written one by one in the time in which Arrow gets ready."""
 _CONTROLS = {chr(code): json.dumps(chr(code))[1:-1] for code in range(0x20)}
 
 
@@ -38,10 +42,34 @@ def lines(batch: pa.RecordBatch) -> pa.Buffer:
     """A JSON object per row, each on a line of its own, in UTF-8."""
     if batch.num_rows == 0:
         return pa.py_buffer(b"")
+    if batch.num_rows <= _FEW:
+        return pa.py_buffer(_few(batch).encode())
     text = _joined(_members(batch.schema, batch.columns), after="\n", length=batch.num_rows)
     _, offsets, data = text.buffers()
     ends = memoryview(offsets).cast("q")
     return data.slice(ends[text.offset], ends[text.offset + len(text)] - ends[text.offset])
+
+
+def _few(batch: pa.RecordBatch) -> str:
+    """The same, row by row."""
+    names = [encode_basestring(name) + ":" for name in batch.schema.names]
+    columns = [_texts(column) for column in batch.columns]
+    if not columns:
+        return "{}\n" * int(batch.num_rows)
+    rows = ("{" + ",".join(map(str.__add__, names, row)) + "}\n" for row in zip(*columns, strict=True))
+    return "".join(rows)
+
+
+def _texts(values: pa.Array) -> list[str]:
+    kind = values.type
+    if pa.types.is_string(kind):
+        return ["null" if value is None else encode_basestring(value) for value in values.to_pylist()]
+    if pa.types.is_integer(kind):
+        return ["null" if value is None else str(value) for value in values.to_pylist()]
+    if pa.types.is_float64(kind):
+        return ["null" if value is None or not math.isfinite(value) else repr(value) for value in values.to_pylist()]
+    texts: list[str] = _json(values).to_pylist()
+    return texts
 
 
 def _known(kind: pa.DataType) -> bool:
