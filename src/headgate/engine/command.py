@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import asdict, replace
 from logging.handlers import MemoryHandler
@@ -56,6 +56,12 @@ def run(
         Path | None, typer.Option(metavar="DIR", help="This state folder, not that of the file.")
     ] = None,
     master: Annotated[str | None, typer.Option(metavar="URL", help="This Spark, such as local[4].")] = None,
+    lanes: Annotated[
+        str | None, typer.Option(metavar="LANES", help="auto, jobs or a number, not what the file says.")
+    ] = None,
+    fuse: Annotated[
+        bool | None, typer.Option("--fuse/--no-fuse", help="Whether queries over a stream run together.")
+    ] = None,
     as_json: _Json = False,
     no_view: Annotated[bool, typer.Option("--no-view", help="Lines of text, even in a terminal.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Nothing but the figures at the end.")] = False,
@@ -76,6 +82,10 @@ def run(
 
     limit = float("inf") if lasting is None else seconds(lasting, "--for", above=0)
     loaded = _with(load(pipeline), policy, state, master)
+    if lanes is not None:
+        loaded = replace(loaded, lanes=int(lanes) if lanes.isdecimal() else lanes)
+    if fuse is not None:
+        loaded = replace(loaded, fuse=fuse)
     # A file of its own: while Spark starts, standard error is Spark's.
     with os.fdopen(os.dup(2), "w") as stderr, redirect_stdout(sys.stderr) if as_json else nullcontext():
         last = _run(loaded, limit, Console(file=stderr, highlight=False, quiet=quiet), in_lines=as_json or no_view)
@@ -136,15 +146,17 @@ def _with(loaded: "Pipeline", policy: str | None, state: Path | None, master: st
 def _run(pipeline: "Pipeline", limit: float, err: Console, *, in_lines: bool) -> "Row":
     """Run a pipeline to its end, and say how it went."""
     from headgate.engine.sink.console_tables import ConsoleTables
+    from headgate.engine.sink.shared import Shared
 
     out = Console(highlight=False)
-    prints = any(isinstance(query.sink, ConsoleTables) for query in pipeline.queries.values())
+    sinks = [query.sink for query in pipeline.queries.values()]
+    prints = any(isinstance(each.sink if isinstance(each, Shared) else each, ConsoleTables) for each in sinks)
     in_view = out.is_terminal and not (in_lines or prints or err.quiet)
     with _logged(err, held=in_view):
         engine = _planned(pipeline, err)
         with _Interrupts(engine) as interrupts:
             try:
-                engine.start(pipeline.policy, **pipeline.options)
+                engine.start(pipeline.policy, fuse=pipeline.fuse, **pipeline.options)
                 until = time.monotonic() + limit
                 with _in_view(out) if in_view else _in_lines(err) as show:
                     while not interrupts.count and (left := until - time.monotonic()) > 0:
@@ -164,19 +176,27 @@ def _planned(pipeline: "Pipeline", err: Console) -> "Engine":
     from headgate.engine.pipeline import build
     from headgate.engine.quiet import complaint, hush, spoken_to
 
-    log, total = _spark_log(pipeline.state), len(pipeline.queries)
+    log = _spark_log(pipeline.state)
+    total = sum(1 if query.each is None else len(query.each) for query in pipeline.queries.values())
     if not err.is_terminal:
         err.print(f"starting Spark, then planning {total} queries")
     with err.status("starting Spark") as status:
         before = log.stat().st_size
         try:
             with spoken_to(log):
-                engine = Engine(state=pipeline.state, lanes=pipeline.lanes, master=pipeline.master)
+                engine = Engine(
+                    state=pipeline.state,
+                    lanes=pipeline.lanes,
+                    channel=pipeline.channel,
+                    sync=pipeline.sync,
+                    master=pipeline.master,
+                )
         except HeadgateError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is that Spark does not like
             said = (complaint(log, before) or str(error).partition("\n")[0]).rstrip(".")
-            raise InputError(f"Spark starts on {pipeline.master}", said, f"Its log is {log}.") from None
+            where = f" on {pipeline.master}" if pipeline.master else ""
+            raise InputError(f"Spark starts{where}", said, f"Its log is {log}.") from None
         hush()
         engine.spark.sparkContext.setLogLevel("ERROR")
         status.update("reading streams and tables")
@@ -211,6 +231,12 @@ class _Counting:
         self._n += 1
         self._tell(self._n)
         self._engine.query(name, sql, **settings)
+
+    def queries(self, sql: Mapping[str, str], /, **settings: Any) -> None:  # noqa: ANN401 - as the engine has them
+        """Register many queries."""
+        self._n += len(sql)
+        self._tell(self._n)
+        self._engine.queries(sql, **settings)
 
 
 class _Interrupts:

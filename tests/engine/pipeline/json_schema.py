@@ -8,6 +8,7 @@ TYPES = {
     "string": lambda v: isinstance(v, str),
     "number": lambda v: isinstance(v, int | float) and not isinstance(v, bool),
     "integer": lambda v: isinstance(v, int | float) and not isinstance(v, bool) and v == int(v),
+    "boolean": lambda v: isinstance(v, bool),
     "null": lambda v: v is None,
 }
 
@@ -39,6 +40,7 @@ CHECKS = {
     "maxProperties": _size(dict, lambda n, bound: n <= bound),
     "required": lambda value, keys, _: not isinstance(value, dict) or set(keys) <= set(value),
     "anyOf": lambda value, parts, root: any(valid(value, part, root) for part in parts),
+    "oneOf": lambda value, parts, root: sum(valid(value, part, root) for part in parts) == 1,
     "items": lambda value, part, root: not isinstance(value, list) or all(valid(v, part, root) for v in value),
     "prefixItems": lambda value, parts, root: (
         not isinstance(value, list) or all(valid(v, part, root) for v, part in zip(value, parts, strict=False))

@@ -23,6 +23,14 @@ queries:
     limit: 30s
 """
 
+ALERTS = """\
+streams: {ticks: {source: ticks}}
+queries:
+  alerts:
+    sql: SELECT * FROM ticks WHERE sym = {sym} AND price > {above}
+    for_each: alerts.csv
+"""
+
 
 class Notes:
     """Takes what a pipeline registers; raises the errors it was told to."""
@@ -43,6 +51,10 @@ class Notes:
 
     def query(self, name, sql, /, **options):
         self._note("query", name, sql, options)
+
+    def queries(self, sql, /, **options):
+        for name in sql:
+            self._note("queries", name, sql[name], options)
 
 
 def written(text, file="p.yaml"):

@@ -7,6 +7,7 @@ import pytest
 
 from engine.pipeline.pipelines import SMALL, Notes, written
 from headgate.engine import source
+from headgate.engine.capacity import Capacity
 from headgate.engine.engine import Engine
 from headgate.engine.pipeline import build, load
 from headgate.engine.pipeline.pipeline import Registers
@@ -29,7 +30,8 @@ def test_a_pipeline_has_streams_tables_and_queries(folder):
 
 def test_what_a_pipeline_does_not_say_has_a_default(folder):
     loaded = written("streams: {ticks: {source: ticks}}\nqueries: {all: {sql: SELECT * FROM ticks}}", "fast.yaml")
-    assert (loaded.name, loaded.state, loaded.lanes, loaded.master) == ("fast", Path("fast.state"), 1, "local[*]")
+    assert (loaded.name, loaded.state, loaded.lanes, loaded.master) == ("fast", Path("fast.state"), "auto", None)
+    assert (loaded.fuse, loaded.channel, loaded.sync) == (None, None, False)
     assert (loaded.policy, loaded.options) == ("auto", {})
     stream = loaded.streams["ticks"]
     assert (stream.event_time, stream.delay, stream.idle) == (None, 0, None)
@@ -98,9 +100,34 @@ def test_the_keys_of_a_source_are_arguments_of_its_function(kind):
 
 
 @pytest.mark.parametrize(
+    ("text", "lanes"),
+    [
+        ("auto", "auto"),
+        ("jobs", "jobs"),
+        ("3", 3),
+        ("{jobs: 2, resident: 4}", {"jobs": 2, "resident": 4}),
+        ("{resident: 2}", {"jobs": 1, "resident": 2}),
+        ("{jobs: 2}", {"jobs": 2, "resident": 0}),
+    ],
+)
+def test_lanes_are_a_word_a_number_or_a_number_of_each_kind(folder, text, lanes):
+    loaded = written(f"lanes: {text}\n{SMALL}")
+    assert loaded.lanes == lanes
+    assert Capacity.of(loaded.lanes, slots=8)
+
+
+def test_fusing_the_channel_and_sync_can_be_said(folder):
+    loaded = written("fuse: false\nchannel: flight\nsync: true\nmaster: local[4]\n" + SMALL)
+    assert (loaded.fuse, loaded.channel, loaded.sync, loaded.master) == (False, "flight", True, "local[4]")
+
+
+@pytest.mark.parametrize(
     ("text", "made"),
     [
         ("{parquet: out/x}", "parquet('out/x')"),
+        ("{parquet: {folder: out/x}}", "parquet('out/x')"),
+        ("{parquet: {folder: out/x, every: 1min}}", "parquet('out/x', every=60)"),
+        ("{parquet: {folder: out/x, every: 0}}", "parquet('out/x', every=0)"),
         ("{jsonl: out/x.jsonl}", "jsonl('out/x.jsonl')"),
         ("console", "console(rows=20)"),
         ("{console: }", "console(rows=20)"),
@@ -157,7 +184,7 @@ def test_an_engine_gets_streams_first_then_tables_then_queries(folder):
     assert (vwap[3]["window"], vwap[3]["slide"], vwap[3]["time"], vwap[3]["limit"]) == (10, 2, "event", 30)
 
 
-@pytest.mark.parametrize("method", ["stream", "table", "query"])
+@pytest.mark.parametrize("method", ["stream", "table", "query", "queries"])
 def test_the_engine_takes_what_a_pipeline_gives(method):
     given = {
         name: parameter

@@ -5,16 +5,18 @@ from typing import Annotated, Literal, get_args
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic.config import JsonDict
 
+from headgate.engine.pipeline.lanes import LanesField
 from headgate.engine.pipeline.policies import AUTO, PolicySpec
 from headgate.engine.pipeline.sinks import SinkSpec
 from headgate.engine.pipeline.sources import SourceSpec
 from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
-from headgate.engine.pipeline.values import FilePath, Identifier, Lanes, LongerTime, Sql, Word
+from headgate.engine.pipeline.values import FilePath, Identifier, LongerTime, Sql, Switch, Word
 from headgate.engine.pipeline.values import Time as Duration
 from headgate.engine.windows import Time
 from headgate.fields import choice, whole
 
 Start = Literal["now", "earliest"]
+Channel = Literal["unix", "flight"]
 
 _NO_OTHERS: JsonDict = {"additionalProperties": False}
 """For editors: entries whose names are no names are mistakes."""
@@ -63,6 +65,9 @@ class QuerySpec(FilledSpec):
         description="Spark SQL over streams and tables. A stream's name means its new tuples, or those of a window.",
         examples=["SELECT * FROM ticks WHERE price > 100"],
     )
+    for_each: FilePath | None = Field(
+        None, description="A CSV file: a query for each of its rows, with the row's values for {column} in the sql."
+    )
     group: Word = Field("default", description="A label; figures are shown per group.")
     sink: SinkSpec | None = Field(None, description="Where the results go; without one they are counted and dropped.")
     window: LongerTime | None = Field(None, description="The query is evaluated over windows of this length.")
@@ -96,8 +101,17 @@ class PipelineFile(FilledSpec):
     policy: PolicySpec = Field(
         default_factory=lambda: PolicySpec(name=AUTO), description="Which query runs next; auto if not given."
     )
-    lanes: Lanes = Field(1, description="How many queries run at a time.")
-    master: Word = Field("local[*]", description="The Spark that runs it, such as local[4] or spark://host:7077.")
+    fuse: Switch | None = Field(
+        None, description="Whether queries over the same stream run together; if not given, unless policy names one."
+    )
+    lanes: LanesField = Field("auto", description="How many units run at a time: auto, jobs, or numbers.")
+    channel: Annotated[Channel, BeforeValidator(choice("channel", get_args(Channel)))] | None = Field(
+        None, description="How resident lanes are reached; if not given, unix on one machine and flight on a cluster."
+    )
+    sync: Switch = Field(False, description="Every commit is on the disk before it counts; outlives a power cut.")
+    master: Word | None = Field(
+        None, description="The Spark that runs it, such as local[4] or spark://host:7077; this machine if not given."
+    )
     streams: Annotated[dict[Identifier, StreamSpec], Field(min_length=1)] = Field(
         description="The streams, by name.",
         examples=["{ticks: {source: {ticks: {rate: 1000}}}}"],

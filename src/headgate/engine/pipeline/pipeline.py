@@ -7,9 +7,14 @@ from typing import Any, NoReturn, Protocol
 
 from headgate.document import Document, Loc, read
 from headgate.engine import sink
-from headgate.engine.pipeline.file import PipelineFile, QuerySpec, Start
+from headgate.engine.capacity import Lanes
+from headgate.engine.pipeline.constants import filled
+from headgate.engine.pipeline.file import Channel, PipelineFile, QuerySpec, Start
+from headgate.engine.pipeline.lanes import lanes
 from headgate.engine.pipeline.policies import AUTO
+from headgate.engine.sink.nowhere import Discard
 from headgate.engine.sink.protocol import Sink
+from headgate.engine.sink.shared import Shared, shared
 from headgate.engine.source.protocol import Source
 from headgate.engine.windows import Time
 from headgate.errors import InputError
@@ -28,11 +33,12 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query and its sink; times are seconds."""
+    """A query and its sink; times are seconds. With `each` it stands for many, by name."""
 
     sql: str
+    each: Mapping[str, str] | None
     group: str
-    sink: Sink
+    sink: Sink | Shared
     window: float | None
     slide: float | None
     time: Time | None
@@ -48,8 +54,11 @@ class Pipeline:
     state: Path
     policy: str
     options: Mapping[str, Any]
-    lanes: int
-    master: str
+    fuse: bool | None
+    lanes: Lanes
+    channel: Channel | None
+    sync: bool
+    master: str | None
     streams: Mapping[str, Stream]
     tables: Mapping[str, Path]
     queries: Mapping[str, Query]
@@ -76,12 +85,27 @@ class Registers(Protocol):
         window: float | None,
         slide: float | None,
         time: Time | None,
-        sink: Sink,
+        sink: Sink | Shared,
         group: str,
         limit: float,
         start: Start,
     ) -> object:
         """Register a query."""
+
+    def queries(
+        self,
+        sql: Mapping[str, str],
+        /,
+        *,
+        window: float | None,
+        slide: float | None,
+        time: Time | None,
+        sink: Sink | Shared,
+        group: str,
+        limit: float,
+        start: Start,
+    ) -> object:
+        """Register many queries at once, by name."""
 
 
 def load(path: str | Path) -> Pipeline:
@@ -89,8 +113,9 @@ def load(path: str | Path) -> Pipeline:
     document = read(Path(path), noun="pipeline")
     file = document.check(PipelineFile)
     folder = document.path.parent
-    _check_names(file, document)
     _check_places(file, document, folder)
+    each = {name: _each(name, spec, document) for name, spec in file.queries.items()}
+    _check_names(file, each, document)
     with document.at("policy"):
         options = file.policy.options
         if file.policy.name != AUTO:
@@ -105,11 +130,14 @@ def load(path: str | Path) -> Pipeline:
         state=folder / (file.state or f"{document.path.stem}.state"),
         policy=file.policy.name,
         options=options,
-        lanes=file.lanes,
+        fuse=file.fuse,
+        lanes=lanes(file.lanes),
+        channel=file.channel,
+        sync=file.sync,
         master=file.master,
         streams=streams,
         tables={name: folder / spec.file for name, spec in file.tables.items()},
-        queries={name: _query(spec, folder) for name, spec in file.queries.items()},
+        queries={name: _query(name, spec, each[name], folder) for name, spec in file.queries.items()},
         document=document,
     )
 
@@ -126,17 +154,7 @@ def build(pipeline: Pipeline, engine: Registers) -> None:
     for name, query in pipeline.queries.items():
         with document.at("queries", name):
             try:
-                engine.query(
-                    name,
-                    query.sql,
-                    window=query.window,
-                    slide=query.slide,
-                    time=query.time,
-                    sink=query.sink,
-                    group=query.group,
-                    limit=query.limit,
-                    start=query.start,
-                )
+                _register(name, query, engine)
             except InputError as error:
                 if error.place is None:
                     raise
@@ -144,21 +162,46 @@ def build(pipeline: Pipeline, engine: Registers) -> None:
                 raise InputError(error.rule, error.got, error.remedy, place) from None
 
 
-def _query(spec: QuerySpec, folder: Path) -> Query:
+def _register(name: str, query: Query, engine: Registers) -> None:
+    options: dict[str, Any] = {
+        "window": query.window,
+        "slide": query.slide,
+        "time": query.time,
+        "sink": query.sink,
+        "group": query.group,
+        "limit": query.limit,
+        "start": query.start,
+    }
+    if query.each is None:
+        engine.query(name, query.sql, **options)
+    else:
+        engine.queries(query.each, **options)
+
+
+def _query(name: str, spec: QuerySpec, each: Mapping[str, str] | None, folder: Path) -> Query:
     made = spec.sink.make(folder) if spec.sink else sink.discard()
-    return Query(spec.sql, spec.group, made, spec.window, spec.slide, spec.time, spec.limit, spec.start)
+    out = made if each is None or isinstance(made, Discard) else shared(name, made)
+    return Query(spec.sql, each, spec.group, out, spec.window, spec.slide, spec.time, spec.limit, spec.start)
 
 
-def _check_names(file: PipelineFile, document: Document) -> None:
+def _each(name: str, spec: QuerySpec, document: Document) -> Mapping[str, str] | None:
+    if spec.for_each is None:
+        return None
+    with document.at("queries", name):
+        return filled(name, spec.sql, document.path.parent / spec.for_each)
+
+
+def _check_names(file: PipelineFile, each: Mapping[str, Mapping[str, str] | None], document: Document) -> None:
     """Spark does not tell names apart by their case."""
     seen: dict[str, str] = {}
     for part, names in (("streams", file.streams), ("tables", file.tables), ("queries", file.queries)):
-        for name in names:
-            if name.lower() in seen:
-                rule = "every stream, table and query has a name of its own, without regard to case"
-                got = f"'{name}' beside '{seen[name.lower()]}'"
-                _refuse(document, (part, name), rule, got, "Rename one of them.", key=True)
-            seen[name.lower()] = name
+        for entry in names:
+            for name in (entry, *((each[entry] or ()) if part == "queries" else ())):
+                if name.lower() in seen:
+                    rule = "every stream, table and query has a name of its own, without regard to case"
+                    got = f"'{name}' beside '{seen[name.lower()]}'"
+                    _refuse(document, (part, entry), rule, got, "Rename one of them.", key=True)
+                seen[name.lower()] = name
 
 
 def _check_places(file: PipelineFile, document: Document, folder: Path) -> None:

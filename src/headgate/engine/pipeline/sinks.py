@@ -6,10 +6,21 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from headgate.engine import sink
-from headgate.engine.pipeline.spec import FilledSpec, OneOf
+from headgate.engine.pipeline.spec import FilledSpec, OneOf, ShortSpec
 from headgate.engine.pipeline.values import Count, FilePath
+from headgate.engine.pipeline.values import Time as Duration
 from headgate.engine.sink.protocol import Sink
 from headgate.fields import field
+
+
+class ParquetSpec(ShortSpec):
+    """Results as a folder of Parquet files."""
+
+    noun = "a parquet sink"
+    example = "{folder: out/big, every: 10s}"
+    main = "folder"
+    folder: FilePath = Field(description="The folder, which is empty at first.")
+    every: Duration = Field(1.0, description="A file is made so often, if there are results; 0: at every commit.")
 
 
 class ConsoleSpec(FilledSpec):
@@ -35,7 +46,7 @@ class SinkSpec(OneOf):
     noun = "a sink"
     example = "{parquet: out/big}"
     alone = ("console", "discard")
-    parquet: FilePath | None = Field(None, description="A folder of Parquet files, a file per run; exactly once.")
+    parquet: ParquetSpec | None = Field(None, description="A folder of Parquet files; exactly once.")
     jsonl: FilePath | None = Field(None, description="A file of JSON lines; exactly once.")
     console: ConsoleSpec | None = Field(None, description="Printed as small tables; at least once.")
     discard: Nothing | None = Field(None, description="Counted and dropped.")
@@ -43,12 +54,12 @@ class SinkSpec(OneOf):
     @property
     def path(self) -> str | None:
         """The file or folder that is written."""
-        return self.parquet or self.jsonl
+        return self.parquet.folder if self.parquet else self.jsonl
 
     def make(self, folder: Path) -> Sink:
         """The sink. Relative paths start at the folder."""
         if self.parquet:
-            return sink.parquet(folder / self.parquet)
+            return sink.parquet(folder / self.parquet.folder, self.parquet.every)
         if self.jsonl:
             return sink.jsonl(folder / self.jsonl)
         return sink.console(self.console.rows) if self.console else sink.discard()

@@ -9,7 +9,8 @@ from headgate.fields import UNITS, Longer, Seconds, Text, field, number, whole_n
 
 _NUMBER_AND_UNIT = rf"\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*({'|'.join(UNITS)})\s*$"
 _NOT_ZERO = "(?=[^eE]*[1-9])"
-_IDENTIFIER = "[A-Za-z][A-Za-z0-9_]*"
+IDENTIFIER = "[A-Za-z][A-Za-z0-9_]*"
+"""The names of streams, tables and queries."""
 
 
 def _time(least: dict[str, Any], ahead: str = "") -> WithJsonSchema:
@@ -30,19 +31,25 @@ def _sql(value: object) -> str:
 
 
 def _identifier(value: object) -> str:
-    if not isinstance(value, str) or not re.fullmatch(_IDENTIFIER, value):
+    if not isinstance(value, str) or not re.fullmatch(IDENTIFIER, value):
         raise field("is a plain name: a letter, then letters, digits and _", value, "Rename it, as in big_trades.")
+    return value
+
+
+def _switch(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise field("is true or false", value, "Write true or false.")
     return value
 
 
 Time = Annotated[Seconds, _time({"minimum": 0})]
 LongerTime = Annotated[Longer, _time({"exclusiveMinimum": 0}, _NOT_ZERO)]
 Count = Annotated[int, Field(ge=1), BeforeValidator(whole_number(1, such_as=10))]
-Lanes = Annotated[int, Field(ge=1, le=256), BeforeValidator(whole_number(1, such_as=2, most=256))]
+Switch = Annotated[bool, BeforeValidator(_switch)]
 Seed = Annotated[int, Field(ge=0), BeforeValidator(whole_number(0, such_as=1))]
 Rate = Annotated[float, Field(gt=0), BeforeValidator(number(above=0, such_as=1000))]
 Port = Annotated[int, Field(ge=0, le=65535), BeforeValidator(whole_number(0, such_as=9999, most=65535))]
 FilePath = Annotated[str, Field(min_length=1), BeforeValidator(_path)]
 Sql = Annotated[str, Field(min_length=1), BeforeValidator(_sql)]
 Word = Annotated[Text, WithJsonSchema({"type": ["string", "integer"]})]
-Identifier = Annotated[str, Field(pattern=f"^{_IDENTIFIER}$"), BeforeValidator(_identifier)]
+Identifier = Annotated[str, Field(pattern=f"^{IDENTIFIER}$"), BeforeValidator(_identifier)]
