@@ -8,9 +8,11 @@ import polars as pl
 from headgate.engine.kernel.functions import (
     arithmetic,
     casts,
+    casts_of_numbers,
     casts_of_times,
     formats,
     logic,
+    mathematics,
     patterns,
     strings,
     times,
@@ -19,7 +21,7 @@ from headgate.engine.kernel.functions.op import Build, Op
 from headgate.engine.kernel.ir import Call
 from headgate.engine.kernel.types import base
 
-CASTS: dict[tuple[str, str], Build] = {**casts.CASTS, **casts_of_times.CASTS}
+CASTS: dict[tuple[str, str], Build] = {**casts.CASTS, **casts_of_numbers.CASTS, **casts_of_times.CASTS}
 
 
 def _cast(call: Call, args: list[pl.Expr]) -> pl.Expr:
@@ -28,7 +30,7 @@ def _cast(call: Call, args: list[pl.Expr]) -> pl.Expr:
 
 def _no_cast(call: Call) -> str | None:
     if call.args[0].type == call.type or _ends(call) in CASTS:
-        return None
+        return casts_of_numbers.refusal(call)
     return f"it casts {call.args[0].type} to {call.type}"
 
 
@@ -39,6 +41,7 @@ def _ends(call: Call) -> tuple[str, str]:
 OPS: dict[str, Op] = {
     **logic.OPS,
     **arithmetic.OPS,
+    **mathematics.OPS,
     **strings.OPS,
     **patterns.OPS,
     **times.OPS,

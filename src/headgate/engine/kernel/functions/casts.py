@@ -1,9 +1,82 @@
 """Casts between numbers. A value that does not fit becomes what it becomes in Spark; nothing raises."""
 
+import polars as pl
+
+from headgate.engine.kernel.functions import decimals
+from headgate.engine.kernel.functions.arithmetic import each_row
 from headgate.engine.kernel.functions.op import Build
+from headgate.engine.kernel.ir import Call
 from headgate.engine.kernel.types import FLOATS, WHOLE, dtype
 
+_SHORT = 15
+"""Decimals of so many digits are whole numbers that a double holds, divided by a power of ten that it holds."""
+
+
+def _to_float(call: Call, args: list[pl.Expr]) -> pl.Expr:
+    return args[0].cast(dtype(call.type))
+
+
+def _wrapped(call: Call, args: list[pl.Expr]) -> pl.Expr:
+    return args[0].cast(dtype(call.type), wrap_numerical=True)
+
+
+def _truncated(call: Call, args: list[pl.Expr]) -> pl.Expr:
+    """Toward zero; what is too large becomes the largest, which in a small type is then cut down to its bits."""
+    wide = pl.Int64 if call.type == "bigint" else pl.Int32
+    return args[0].cast(wide, wrap_numerical=True).cast(dtype(call.type), wrap_numerical=True)
+
+
+def _from_boolean(call: Call, args: list[pl.Expr]) -> pl.Expr:
+    return args[0].cast(dtype(call.type))
+
+
+def _to_boolean(_: Call, args: list[pl.Expr]) -> pl.Expr:
+    return args[0] != 0
+
+
+def _whole_to_decimal(call: Call, args: list[pl.Expr]) -> pl.Expr:
+    precision, scale = decimals.digits(call.type)
+    limit = decimals.power(max(0, precision - scale))
+    found = decimals.units(args[0].cast(pl.Int64))
+    kept = pl.when((found < limit) & (found > -limit)).then(found)
+    return decimals.of_units(kept * decimals.power(scale), call.type)
+
+
+def _between_decimals(call: Call, args: list[pl.Expr]) -> pl.Expr:
+    (p, s), (q, t) = decimals.digits(call.args[0].type), decimals.digits(call.type)
+    if t - s > 0 and p + t - s > decimals.MOST_DIGITS:
+        # More digits than there are: those that do not fit must go before.
+        limit = decimals.power(max(0, q - t + s))
+        found = decimals.units(args[0])
+        kept = pl.when((found < limit) & (found > -limit)).then(found)
+        return decimals.of_units(kept * decimals.power(t - s), call.type)
+    return decimals.fitting(decimals.rescaled(args[0], s, t), call.type)
+
+
+def _decimal_to_whole(call: Call, args: list[pl.Expr]) -> pl.Expr:
+    _, scale = decimals.digits(call.args[0].type)
+    found = decimals.units(args[0]).truncdiv(decimals.power(scale))
+    return found.cast(pl.Int64, wrap_numerical=True).cast(dtype(call.type), wrap_numerical=True)
+
+
+def _decimal_to_float(call: Call, args: list[pl.Expr]) -> pl.Expr:
+    precision, scale = decimals.digits(call.args[0].type)
+    if call.type == "double" and precision <= _SHORT:
+        found = decimals.units(args[0]).cast(pl.Float64)
+        return found / each_row(pl.lit(10.0**scale), found)
+    # The digits, read as a number, are rounded but once.
+    return args[0].cast(pl.String).cast(dtype(call.type))
+
+
 CASTS: dict[tuple[str, str], Build] = {
-    (a, b): lambda call, args: args[0].cast(dtype(call.type)) for a in (*WHOLE, *FLOATS) for b in (*WHOLE, *FLOATS)
+    **{(a, b): _to_float for a in (*WHOLE, *FLOATS) for b in FLOATS},
+    **{(a, b): _wrapped for a in WHOLE for b in WHOLE},
+    **{(a, b): _truncated for a in FLOATS for b in WHOLE},
+    **{("boolean", b): _from_boolean for b in (*WHOLE, *FLOATS)},
+    **{(a, "boolean"): _to_boolean for a in (*WHOLE, *FLOATS, "decimal")},
+    **{(a, "decimal"): _whole_to_decimal for a in (*WHOLE, "boolean")},
+    ("decimal", "decimal"): _between_decimals,
+    **{("decimal", b): _decimal_to_whole for b in WHOLE},
+    **{("decimal", b): _decimal_to_float for b in FLOATS},
 }
 """By the types from and to, without precision and scale."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import polars as pl
 
 from headgate.engine.kernel.functions.op import Build, Op
-from headgate.engine.kernel.ir import Call, Node
+from headgate.engine.kernel.ir import Call, Literal, Node
 from headgate.engine.kernel.types import dtype
 
 
@@ -15,10 +15,15 @@ def _binary(compute: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Build:
     return lambda _, args: compute(args[0], args[1])
 
 
-def _in(_: Call, args: list[pl.Expr]) -> pl.Expr:
+def _in(call: Call, args: list[pl.Expr]) -> pl.Expr:
     """Equal to one of them: NULL where none is known to be, but may be."""
     value, *others = args
-    return functools.reduce(operator.or_, (value == other for other in others))
+    given = [each.value for each in call.args[1:] if isinstance(each, Literal)]
+    if len(given) < len(others):
+        return functools.reduce(operator.or_, (value == other for other in others))
+    known = pl.Series([each for each in given if each is not None], dtype=dtype(call.args[0].type))
+    found = value.is_in(known.implode())
+    return found if None not in given else pl.when(found).then(pl.lit(value=True))
 
 
 def _case(call: Call, args: list[pl.Expr]) -> pl.Expr:
@@ -30,7 +35,7 @@ def _case(call: Call, args: list[pl.Expr]) -> pl.Expr:
 
 
 def _null_if(_: Call, args: list[pl.Expr]) -> pl.Expr:
-    return pl.when(args[0] == args[1]).then(None).otherwise(args[0])
+    return pl.when(args[0]).then(None).otherwise(args[1])
 
 
 def _most(call: Call, args: list[pl.Expr]) -> pl.Expr:
@@ -77,6 +82,7 @@ OPS: dict[str, Op] = {
     "In": Op(_in, "boolean"),
     "If": Op(_case, _value_of_choice),
     "CaseWhen": Op(_case, _value_of_choice),
+    "NullIfResult": Op(_null_if, _value_of_choice),
     "Coalesce": Op(lambda _, args: pl.coalesce(*args)),
     "NaNvl": Op(_or_if_nan),
     "Greatest": Op(_most),
