@@ -232,11 +232,11 @@ class _Counting:
         self._tell(self._n)
         self._engine.query(name, sql, **settings)
 
-    def queries(self, sql: Mapping[str, str], /, **settings: Any) -> None:  # noqa: ANN401 - as the engine has them
+    def query_many(self, texts: Mapping[str, str], /, **settings: Any) -> None:  # noqa: ANN401 - as the engine has them
         """Register many queries."""
-        self._n += len(sql)
+        self._n += len(texts)
         self._tell(self._n)
-        self._engine.queries(sql, **settings)
+        self._engine.query_many(texts, **settings)
 
 
 class _Interrupts:

@@ -52,9 +52,9 @@ class Notes:
     def query(self, name, sql, /, **options):
         self._note("query", name, sql, options)
 
-    def queries(self, sql, /, **options):
-        for name in sql:
-            self._note("queries", name, sql[name], options)
+    def query_many(self, texts, /, **options):
+        for name, sql in texts.items():
+            self._note("query_many", name, sql, options)
 
 
 def written(text, file="p.yaml"):

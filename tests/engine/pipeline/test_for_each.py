@@ -91,7 +91,7 @@ def test_the_engine_gets_all_at_once_with_the_options_of_the_entry(folder):
     engine = Notes()
     loaded = written(ALERTS + "    group: alarms\n    limit: 5s\n")
     build(loaded, engine)
-    found = [call for call in engine.calls if call[0] == "queries"]
+    found = [call for call in engine.calls if call[0] == "query_many"]
     assert [name for _, name, _, _ in found] == ["alerts_000001", "alerts_000002"]
     assert {(options["group"], options["limit"], repr(options["sink"])) for *_, options in found} == {
         ("alarms", 5, "discard()")

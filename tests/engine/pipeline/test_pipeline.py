@@ -184,7 +184,7 @@ def test_an_engine_gets_streams_first_then_tables_then_queries(folder):
     assert (vwap[3]["window"], vwap[3]["slide"], vwap[3]["time"], vwap[3]["limit"]) == (10, 2, "event", 30)
 
 
-@pytest.mark.parametrize("method", ["stream", "table", "query", "queries"])
+@pytest.mark.parametrize("method", ["stream", "table", "query", "query_many"])
 def test_the_engine_takes_what_a_pipeline_gives(method):
     given = {
         name: parameter

@@ -92,9 +92,9 @@ class Registers(Protocol):
     ) -> object:
         """Register a query."""
 
-    def queries(
+    def query_many(
         self,
-        sql: Mapping[str, str],
+        texts: Mapping[str, str],
         /,
         *,
         window: float | None,
@@ -175,7 +175,7 @@ def _register(name: str, query: Query, engine: Registers) -> None:
     if query.each is None:
         engine.query(name, query.sql, **options)
     else:
-        engine.queries(query.each, **options)
+        engine.query_many(query.each, **options)
 
 
 def _query(name: str, spec: QuerySpec, each: Mapping[str, str] | None, folder: Path) -> Query:
