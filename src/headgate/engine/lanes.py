@@ -1,27 +1,44 @@
 """Lanes: what runs one unit at a time, the 'core' of the schedulers.
 
 A job lane is a thread of the driver that executes prepared plans as ordinary Spark jobs. Whatever else can run a unit
-takes the same form: it is given work, calls it with a way to execute a plan, and says when it is done.
+takes the same form: it is given work, calls it with a way to execute, and says when it is done.
 """
 
 import logging
+import pickle
 import queue
 import threading
+import weakref
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import replace
+from typing import Literal, Protocol
 
 import pyarrow as pa
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
-from headgate.engine.evaluation.protocol import Execute
+from headgate.engine.kernel.program import Answer, Program
 from headgate.engine.prepared import Prepared
 from headgate.engine.reader import JobInput
-
-Work = Callable[[Execute], None]
-"""What a lane is given. It handles its own errors and reports its own end."""
+from headgate.engine.resident import answers
+from headgate.engine.resident.entry import ANSWER, InJob
+from headgate.engine.ship import ship
 
 _log = logging.getLogger(__name__)
+
+
+class Executor(Protocol):
+    """How a lane runs things: plans on job lanes, programs on all."""
+
+    def __call__(self, plan: Prepared, given: JobInput) -> pa.Table:
+        """Run a prepared plan."""
+
+    def answer(self, program: Program, given: JobInput) -> Answer:
+        """Run a program, as it is now."""
+
+
+Work = Callable[[Executor], None]
+"""What a lane is given. It handles its own errors and reports its own end."""
 
 
 class Lane(Protocol):
@@ -30,6 +47,10 @@ class Lane(Protocol):
     @property
     def name(self) -> str:
         """How the lane is called in logs and views."""
+
+    @property
+    def kind(self) -> Literal["jobs", "resident"]:
+        """Whether it can run plans, or programs alone but those sooner."""
 
     def assign(self, unit: str, work: Work) -> None:
         """Begin a unit's work. Only for a lane that runs nothing."""
@@ -44,10 +65,13 @@ class Lane(Protocol):
 class JobLane:
     """A thread that runs Spark jobs, one after the other, in a job group of its own."""
 
+    kind: Literal["jobs"] = "jobs"
+
     def __init__(self, name: str, spark: SparkSession) -> None:
         self.name = name
         self._spark = spark
         self._unit = ""
+        self._programs: dict[str, tuple[weakref.ref[Program], int, Prepared]] = {}
         self._work: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         # Spark keeps job-local properties per Java thread, which this kind of thread has one of for itself.
         self._thread = InheritableThread(target=self._serve, name=f"headgate-{name}", daemon=True)
@@ -68,6 +92,27 @@ class JobLane:
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
+    def __call__(self, plan: Prepared, given: JobInput) -> pa.Table:
+        """Run a plan as a job of the calling thread, which is the lane's."""
+        return plan.run(given, self._unit)
+
+    def answer(self, program: Program, given: JobInput) -> Answer:
+        """Run a program in a job of the calling thread, which is the lane's."""
+        found = self._prepared(program).run(given, self._unit)
+        sizes, errors = pickle.loads(found.column("head")[0].as_buffer())  # noqa: S301 - made by our own job
+        return answers.unpacked(sizes, errors, found.column("body")[0].as_buffer())
+
+    def _prepared(self, program: Program) -> Prepared:
+        """The plan of a program, made anew when the program has changed."""
+        _, known, plan = self._programs.get(program.id, (None, -1, None))
+        if plan is None or known != len(program.changes):
+            ship(self._spark.sparkContext)
+            now = replace(program, changes=list(program.changes))
+            plan = Prepared(self._spark.range(0, 1, 1, 1).mapInArrow(InJob(now), ANSWER))
+            self._programs = {key: entry for key, entry in self._programs.items() if entry[0]() is not None}
+            self._programs[program.id] = weakref.ref(program), len(now.changes), plan
+        return plan
+
     @property
     def _group(self) -> str:
         return f"headgate {self.name}"
@@ -77,9 +122,6 @@ class JobLane:
         context.setJobGroup(self._group, self._group, interruptOnCancel=True)
         while (work := self._work.get()) is not None:
             try:
-                work(self._execute)
+                work(self)
             except Exception:  # noqa: BLE001 - work reports its errors; one here is ours, and must not take the lane along
                 _log.exception("lane %s", self.name)
-
-    def _execute(self, plan: Prepared, given: JobInput) -> pa.Table:
-        return plan.run(given, self._unit)
