@@ -1,0 +1,125 @@
+"""Rows, and the values of expressions for them: each expression is built once, and computed once for a batch."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+import polars as pl
+import pyarrow as pa
+
+from headgate.engine.kernel.arrays import Ints
+from headgate.engine.kernel.expressions import expression
+from headgate.engine.kernel.ir import Column, Node, walk
+
+
+class Formulas:
+    """Expressions by number; equal ones have one."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Node, int] = {}
+        self.nodes: list[Node] = []
+        self.expressions: list[pl.Expr] = []
+        self.columns: list[frozenset[str]] = []
+
+    def enter(self, node: Node) -> int:
+        """The number of an expression."""
+        number = self._numbers.get(node)
+        if number is None:
+            built = expression(node).alias(str(len(self.nodes)))
+            number = self._numbers[node] = len(self.nodes)
+            self.nodes.append(node)
+            self.expressions.append(built)
+            self.columns.append(frozenset(each.name for each in walk(node) if isinstance(each, Column)))
+        return number
+
+
+class Batch:
+    """Rows whose columns are fetched as they are needed. `failed` has the formulas that could not be computed.
+
+    `arrow` gives a column as it came, where it came in Arrow's form.
+    """
+
+    def __init__(
+        self,
+        formulas: Formulas,
+        n: int,
+        column: Callable[[str], pl.Series],
+        arrow: Callable[[str], pa.ChunkedArray] | None = None,
+        broken: Mapping[str, str] | None = None,
+    ) -> None:
+        self.formulas, self.n, self.arrow = formulas, n, arrow
+        self.failed: dict[int, str] = {}
+        self._fetch, self._broken = column, broken or {}
+        self._columns: dict[str, pl.Series] = {}
+        self._values: dict[int, pl.Series] = {}
+
+    def column(self, name: str) -> pl.Series:
+        """A column."""
+        if name not in self._columns:
+            self._columns[name] = self._fetch(name)
+        return self._columns[name]
+
+    def values(self, numbers: Iterable[int]) -> dict[int, pl.Series]:
+        """The values of formulas for all rows, without those that fail."""
+        wanted = list(dict.fromkeys(numbers))
+        missing = [each for each in wanted if each not in self._values and each not in self.failed]
+        self._values |= self._computed(missing, None)
+        return {each: self._values[each] for each in wanted if each in self._values}
+
+    def at(self, rows: Ints, numbers: Iterable[int]) -> dict[int, pl.Series]:
+        """The values of formulas for some rows, without those that fail."""
+        wanted = list(dict.fromkeys(numbers))
+        if 2 * len(rows) > self.n:
+            return {number: values[rows] for number, values in self.values(wanted).items()}
+        known = {each: self._values[each][rows] for each in wanted if each in self._values}
+        return known | self._computed([each for each in wanted if each not in known], rows)
+
+    def frame(self, names: Collection[str], rows: Ints | None = None) -> pl.DataFrame:
+        """Columns as a frame."""
+        if not names:
+            return pl.DataFrame(height=self.n if rows is None else len(rows))
+        columns = {name: self.column(name) for name in names}
+        return pl.DataFrame(columns if rows is None else {name: values[rows] for name, values in columns.items()})
+
+    def _computed(self, numbers: list[int], rows: Ints | None) -> dict[int, pl.Series]:
+        found: dict[int, pl.Series] = {}
+        calls = []
+        for number in numbers:
+            bad = self._broken.keys() & self.formulas.columns[number] if self._broken else ()
+            node = self.formulas.nodes[number]
+            if bad:
+                self.failed[number] = self._broken[min(bad)]
+            elif isinstance(node, Column):
+                values = self.column(node.name)
+                found[number] = values if rows is None else values[rows]
+            elif number not in self.failed:
+                calls.append(number)
+        if calls:
+            names = frozenset().union(*(self.formulas.columns[number] for number in calls))
+            found |= self._selected(self.frame(names, rows), calls)
+        return found
+
+    def _selected(self, frame: pl.DataFrame, numbers: list[int]) -> dict[int, pl.Series]:
+        """The values of formulas; where one fails, those of all others."""
+        chosen, failed = by_halves(lambda some: frame.select(self.formulas.expressions[k] for k in some), numbers)
+        self.failed |= failed
+        series = [each for part in chosen for each in part.get_columns()]
+        n = frame.height
+        return {int(each.name): each if len(each) == n else each.new_from_index(0, n) for each in series}
+
+
+def by_halves(
+    compute: Callable[[list[int]], pl.DataFrame], numbers: list[int]
+) -> tuple[list[pl.DataFrame], dict[int, str]]:
+    """What is computed for all numbers, in parts if some of them fail; and why these do."""
+    try:
+        return [compute(numbers)], {}
+    except (Exception, pl.exceptions.PanicException) as error:  # noqa: BLE001 - it concerns one query, not its neighbours
+        if len(numbers) == 1:
+            return [], {numbers[0]: reason(error)}
+    middle = len(numbers) // 2
+    (left, failed), (right, others) = by_halves(compute, numbers[:middle]), by_halves(compute, numbers[middle:])
+    return left + right, failed | others
+
+
+def reason(error: BaseException) -> str:
+    """The first line of what went wrong."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

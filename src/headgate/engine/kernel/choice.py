@@ -1,0 +1,113 @@
+"""Which atoms of a family find its candidates, and in which order the others are tested on them.
+
+Costs are in nanoseconds, as measured on one core: what counts is their ratio.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.engine.kernel.index import Path
+
+PRIOR = {
+    "=": 0.01,
+    "null": 0.1,
+    "range": 0.1,
+    ">": 0.3,
+    "<": 0.3,
+    "true": 0.3,
+    "<>": 0.9,
+    "not null": 0.95,
+}
+"""The share of rows that an atom is taken to let through before it is measured."""
+
+FLAGS = Path(by="true")
+"""The path of all atoms that are conditions as a whole: a flag for each row."""
+
+_INDEX = 40_000.0
+_ROW_EQUAL, _ROW_STEP, _ROW_FLAG = 20.0, 6.0, 1.0
+_PAIR, _TEST = 12.0, 10.0
+_MARGIN = 0.7
+"""How much cheaper another path has to be before a family moves to it."""
+_NEAR = 3.0
+"""How many more candidates cells give than the ranges that touch them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A path, the atoms by which it goes, and those that are tested on its candidates."""
+
+    path: Path
+    by: tuple[int, ...]
+    rest: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a family costs depends on: rows of a train, members, and what is there for others anyway."""
+
+    rows: float
+    members: int
+    is_used: Callable[[Path], bool]
+    cost_of: Callable[[int], float]
+    """Nanoseconds that it takes to compute an operand for all rows, beyond what is computed anyway."""
+
+
+def choose(
+    operands: Sequence[int],
+    signs: Sequence[str],
+    passing: NDArray[np.float64],
+    at: Circumstances,
+    now: Choice | None = None,
+) -> Choice:
+    """The cheapest choice; the present one, unless another is clearly cheaper."""
+    options = list(_options(operands, signs))
+    costs = [_cost(path, by, operands, passing, at) for path, by, _ in options]
+    path, by, decided = options[int(np.argmin(costs))]
+    if now is not None and now.path in [each for each, *_ in options]:
+        standing = next(k for k, option in enumerate(options) if option[0] == now.path and option[1] == now.by)
+        if min(costs) > _MARGIN * costs[standing]:
+            path, by, decided = options[standing]
+    left = [k for k in range(len(operands)) if k not in decided]
+    rest = sorted(left, key=lambda k: (at.cost_of(operands[k]) > 0, passing[k]))
+    return Choice(path, by, tuple(rest))
+
+
+def _options(
+    operands: Sequence[int], signs: Sequence[str]
+) -> Iterator[tuple[Path, tuple[int, ...], tuple[int, ...]]]:
+    """Paths, the atoms that they go by, and those of them that need no test any more."""
+    equal = [k for k, sign in enumerate(signs) if sign in ("=", "null")]
+    for first in (None, *equal):
+        start = () if first is None else (first,)
+        operand = None if first is None else operands[first]
+        yield Path(operand), start, start
+        for k, sign in enumerate(signs):
+            if first is not None and sign in ("=", "null") and k > first:
+                yield Path(operand, operands[k], "="), (*start, k), (*start, k)
+            if sign in (">", "<"):
+                yield Path(operand, operands[k], sign), (*start, k), (*start, k)
+            if sign == "range":
+                yield Path(operand, operands[k], "near"), (*start, k), start
+    for k, sign in enumerate(signs):
+        if sign == "true":
+            yield FLAGS, (k,), (k,)
+
+
+def _cost(
+    path: Path, by: tuple[int, ...], operands: Sequence[int], passing: NDArray[np.float64], at: Circumstances
+) -> float:
+    share = float(np.prod(passing[list(by)]))
+    tests = max(0, len(operands) - len(by)) + (path.by == "near")
+    candidates = at.rows * at.members * share * (_NEAR if path.by == "near" else 1.0)
+    cost = candidates * (_PAIR + _TEST * tests)
+    cost += sum(at.cost_of(operands[k]) for k in by)
+    if not at.is_used(path):
+        per_row = _ROW_EQUAL if path.first is not None else 0.0
+        if path.second is not None:
+            per_row += _ROW_STEP * math.log2(2 + at.members * float(passing[by[0]] if len(by) > 1 else 1.0))
+        cost += _INDEX + at.rows * (per_row + (_ROW_FLAG if path == FLAGS else 0.0))
+    return cost

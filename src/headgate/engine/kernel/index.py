@@ -1,0 +1,139 @@
+"""Members of a unit by the constants that one or two of their atoms compare with: who may want a tuple, at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from headgate.engine.kernel.arrays import Flags, Ints, bisect, search, spread
+from headgate.engine.kernel.dictionary import Dictionary
+from headgate.engine.kernel.keys import NULL
+
+AT_ONCE = 1 << 21
+"""So many candidates are looked at together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """How candidates are found: an operand that is equal to a constant, then one that is equal, less or greater.
+
+    Either may be missing. `by` is the sign of the second. With the sign `near` both ends of a range are known, and
+    ranges are found by the cells of `1 << level` keys that they touch.
+    """
+
+    first: int | None = None
+    second: int | None = None
+    by: str = ""
+    level: int = 0
+
+
+class Index:
+    """The entries of a path, sorted by the two keys. `slots` say whose they are."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._groups = Dictionary()
+        self._group = np.empty(0, np.int64)
+        self._second = np.empty(0, np.int64)
+        self._slots = np.empty(0, np.int64)
+        self._starts = np.zeros(1, np.int64)
+        self._new: list[tuple[Ints, Ints, Ints]] = []
+
+    def __len__(self) -> int:
+        return len(self._slots) + sum(len(slots) for slots, *_ in self._new)
+
+    @property
+    def firsts(self) -> Ints:
+        """The keys that are first equal."""
+        self._settle()
+        return self._groups.keys[np.flatnonzero(np.diff(self._starts))]
+
+    def insert(self, slots: Ints, first: Ints | None, low: Ints | None, high: Ints | None) -> None:
+        """Enter slots with the key that is first equal, and the bounds of the second."""
+        group = np.zeros(len(slots), np.int64) if first is None else self._groups.enter(first)
+        match self.path.by:
+            case "":
+                self._new.append((slots, group, group))
+            case ">" | "=":
+                self._new.append((slots, group, low))  # type: ignore[arg-type]
+            case "<":
+                self._new.append((slots, group, np.invert(high)))  # type: ignore[arg-type]
+            case _:
+                start, end = (each >> self.path.level for each in (low, high) if each is not None)
+                self._new.append((slots, group, start))
+                two = end > start
+                self._new.append((slots[two], group[two], end[two]))
+
+    def discard(self, dead: Flags) -> None:
+        """Forget slots."""
+        self._settle()
+        keep = ~dead[self._slots]
+        self._hold(self._slots[keep], self._group[keep], self._second[keep])
+
+    def candidates(self, first: Ints | None, second: Ints | None, n: int) -> Iterator[tuple[Ints, Ints]]:
+        """Rows, given by their keys, and the slots that may want them; not too many at a time."""
+        self._settle()
+        starts, counts = self._ranges(first, second, n)
+        hit = np.flatnonzero(counts)
+        starts, counts = starts[hit], counts[hit]
+        ends = np.cumsum(counts)
+        done = 0
+        while done < len(hit):
+            before = int(ends[done - 1]) if done else 0
+            upto = max(done + 1, int(np.searchsorted(ends, before + AT_ONCE, "right")))
+            which, places = spread(starts[done:upto], counts[done:upto])
+            yield hit[done:upto][which], self._slots[places]
+            done = upto
+
+    def _ranges(self, first: Ints | None, second: Ints | None, n: int) -> tuple[Ints, Ints]:
+        """Where the entries of each row begin, and how many they are."""
+        if first is None:
+            begin, end = np.zeros(n, np.int64), np.full(n, len(self._slots))
+        else:
+            group = self._groups.find(first)
+            begin = np.where(group < 0, 0, self._starts[group])
+            end = np.where(group < 0, 0, self._starts[group + 1])
+        if second is None:
+            return begin, end - begin
+        wanted = ~second if self.path.by == "<" else second >> self.path.level
+        if self.path.by in ("=", "near"):
+            low, high = self._bisect(begin, end, wanted, first is None)
+            return low, high - low
+        _, high = self._bisect(begin, end, wanted, first is None)
+        return begin, np.where(second == NULL, 0, high - begin)
+
+    def _bisect(self, begin: Ints, end: Ints, wanted: Ints, whole: bool) -> tuple[Ints, Ints]:
+        """From where to where the second key is equal."""
+        both = self.path.by in ("=", "near")
+        if whole:
+            high = search(self._second, wanted, after=True)
+            return (search(self._second, wanted, after=False) if both else begin), high
+        high = bisect(self._second, begin, end, wanted, after=True)
+        return (bisect(self._second, begin, high, wanted, after=False) if both else begin), high
+
+    def _settle(self) -> None:
+        """Merge what is new; few entries into their places, many by sorting."""
+        if not self._new:
+            return
+        slots, group, second = (np.concatenate(each) for each in zip(*self._new, strict=True))
+        self._new = []
+        order = np.lexsort((second, group))
+        slots, group, second = slots[order], group[order], second[order]
+        if len(slots) * 8 > len(self._slots):
+            slots, group, second = (
+                np.concatenate(each) for each in ((self._slots, slots), (self._group, group), (self._second, second))
+            )
+            order = np.lexsort((second, group))
+            self._hold(slots[order], group[order], second[order])
+            return
+        begin = self._starts[np.minimum(group, len(self._starts) - 1)]
+        end = self._starts[np.minimum(group + 1, len(self._starts) - 1)]
+        at = bisect(self._second, begin, end, second, after=True)
+        self._hold(
+            np.insert(self._slots, at, slots), np.insert(self._group, at, group), np.insert(self._second, at, second)
+        )
+
+    def _hold(self, slots: Ints, group: Ints, second: Ints) -> None:
+        self._slots, self._group, self._second = slots, group, second
+        counts = np.bincount(group, minlength=max(1, len(self._groups)))
+        self._starts = np.concatenate(([0], np.cumsum(counts)))
