@@ -1,4 +1,4 @@
-"""`headgate run` and `headgate top`: a pipeline on the command line, and a look at one that runs."""
+"""`headgate run`, `top` and `explain`: a pipeline on the command line, and looks at one that runs or would."""
 
 import json
 import logging
@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import asdict, replace
 from logging.handlers import MemoryHandler
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -26,6 +27,7 @@ from headgate.printed import stdout
 
 if TYPE_CHECKING:
     from headgate.engine.engine import Engine
+    from headgate.engine.explain import Explanation
     from headgate.engine.pipeline import Pipeline
     from headgate.engine.view import Row
 
@@ -44,6 +46,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     app.command(epilog="Example: headgate run examples/pipelines/market.yaml --for 30s")(run)
     app.command(epilog="Example: headgate top examples/pipelines/market.state")(top)
+    app.command(epilog="Example: headgate explain examples/pipelines/market.yaml")(explain)
 
 
 def run(
@@ -83,7 +86,7 @@ def run(
     limit = float("inf") if lasting is None else seconds(lasting, "--for", above=0)
     loaded = _with(load(pipeline), policy, state, master)
     if lanes is not None:
-        loaded = replace(loaded, lanes=int(lanes) if lanes.isdecimal() else lanes)
+        loaded = replace(loaded, lanes=_lanes(lanes))
     if fuse is not None:
         loaded = replace(loaded, fuse=fuse)
     # A file of its own: while Spark starts, standard error is Spark's.
@@ -129,6 +132,46 @@ def top(
         return
 
 
+def explain(
+    pipeline: Annotated[Path, typer.Argument(help="The pipeline, a YAML file.")],
+    as_json: _Json = False,
+) -> None:
+    """Show how the queries of a pipeline would run, without running it: which together, what is shared, why not."""
+    if pipeline.is_dir():
+        raise InputError("explain takes a pipeline file", f"the folder '{pipeline}'", "Name a YAML file.")
+    from headgate.engine.pipeline import load
+
+    loaded = load(pipeline)
+    with os.fdopen(os.dup(2), "w") as stderr, TemporaryDirectory(prefix="headgate-explain-") as folder:
+        found = _explained(loaded, Path(folder), Console(file=stderr, highlight=False))
+    if as_json:
+        document = {"pipeline": loaded.name, **asdict(found)}
+        typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    from headgate.engine.explain import shown
+
+    console = stdout()
+    console.print(Text(loaded.name, style="bold"))
+    for part in shown(found):
+        console.print(part, soft_wrap=isinstance(part, Text))
+
+
+def _explained(pipeline: "Pipeline", state: Path, err: Console) -> "Explanation":
+    """What an engine on this machine makes of a pipeline whose results go nowhere."""
+    from headgate.engine.explain import explained
+    from headgate.engine.pipeline.policies import AUTO
+    from headgate.engine.sink import discard
+
+    lanes, fuse = pipeline.lanes, pipeline.fuse
+    resident = lanes != "jobs" and not (isinstance(lanes, Mapping) and not lanes["resident"])
+    queries = {name: replace(query, sink=discard()) for name, query in pipeline.queries.items()}
+    trial = replace(pipeline, state=state, lanes="jobs", sync=False, master=None, queries=queries)
+    with _logged(err, held=False), _planned(trial, err) as engine:
+        return explained(
+            engine.queries.values(), fuse=pipeline.policy == AUTO if fuse is None else fuse, resident=resident
+        )
+
+
 def _with(loaded: "Pipeline", policy: str | None, state: Path | None, master: str | None) -> "Pipeline":
     """The pipeline with what the command line says instead."""
     from headgate.engine.pipeline.policies import AUTO
@@ -141,6 +184,16 @@ def _with(loaded: "Pipeline", policy: str | None, state: Path | None, master: st
         train = {name: value for name, value in loaded.options.items() if name == "train"}
         loaded = replace(loaded, policy=policy, options=train)
     return replace(loaded, state=state or loaded.state, master=master or loaded.master)
+
+
+def _lanes(text: str) -> int | str:
+    from headgate.engine.pipeline.lanes import WORDS
+
+    if text in WORDS:
+        return text
+    if text.isdecimal() and int(text):
+        return int(text)
+    raise InputError("--lanes is auto, jobs or a number", f"'{text}'", "Write --lanes 2, for example.")
 
 
 def _run(pipeline: "Pipeline", limit: float, err: Console, *, in_lines: bool) -> "Row":

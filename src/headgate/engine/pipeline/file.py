@@ -12,11 +12,11 @@ from headgate.engine.pipeline.sources import SourceSpec
 from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
 from headgate.engine.pipeline.values import FilePath, Identifier, LongerTime, Sql, Switch, Word
 from headgate.engine.pipeline.values import Time as Duration
+from headgate.engine.resident.channel import Kind as Channel
 from headgate.engine.windows import Time
 from headgate.fields import choice, whole
 
 Start = Literal["now", "earliest"]
-Channel = Literal["unix", "flight"]
 
 _NO_OTHERS: JsonDict = {"additionalProperties": False}
 """For editors: entries whose names are no names are mistakes."""

@@ -9,9 +9,10 @@ from headgate.document import Document, Loc, read
 from headgate.engine import sink
 from headgate.engine.capacity import Lanes
 from headgate.engine.pipeline.constants import filled
-from headgate.engine.pipeline.file import Channel, PipelineFile, QuerySpec, Start
+from headgate.engine.pipeline.file import PipelineFile, QuerySpec, Start
 from headgate.engine.pipeline.lanes import lanes
 from headgate.engine.pipeline.policies import AUTO
+from headgate.engine.resident.channel import Kind as Channel
 from headgate.engine.sink.nowhere import Discard
 from headgate.engine.sink.protocol import Sink
 from headgate.engine.sink.shared import Shared, shared

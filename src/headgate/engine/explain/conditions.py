@@ -1,0 +1,77 @@
+"""How the kernel finds the queries that want a tuple: by an index on some of their conditions, then by the others.
+
+Before a stream has run, conditions are ordered by what such conditions usually let through.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from headgate.engine.compiled import Compiled, added
+from headgate.engine.explain.written import tables, text
+from headgate.engine.kernel.batch import Formulas
+from headgate.engine.kernel.choice import FLAGS
+from headgate.engine.kernel.family import Family
+from headgate.engine.kernel.ir import Literal, Lookup, Node, Segment
+from headgate.engine.kernel.matcher import Matcher
+
+_FORMS = {
+    "=": "{} = ?",
+    "<>": "{} <> ?",
+    ">": "{} > ?",
+    "<": "{} < ?",
+    "range": "? < {} < ?",
+    "null": "{} IS NULL",
+    "not null": "{} IS NOT NULL",
+    "true": "{}",
+}
+"""Whether a bound is itself let through makes no difference to an index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Conditions of so many queries that have the same form; a query with OR is among several.
+
+    Those in `index` find the queries that may want a tuple, those in `then` are tested for these alone. A condition
+    without a constant of its own cannot be looked up; one that comes first is computed `once` for all tuples.
+    """
+
+    index: tuple[str, ...]
+    once: tuple[str, ...]
+    then: tuple[str, ...]
+    queries: int
+
+
+def conditions(members: Sequence[Compiled]) -> tuple[Condition, ...]:
+    """The conditions of a unit's queries, those of most queries first."""
+    prefixes: dict[tuple[Lookup, ...], dict[Segment, list[tuple[Literal, ...]]]] = {}
+    for compiled in members:
+        alike = prefixes.setdefault(compiled.shape.lookups, {})
+        alike.setdefault(compiled.shape, []).append(compiled.constants)
+    found = [each for prefix, shapes in prefixes.items() for each in _behind(prefix, shapes)]
+    return tuple(sorted(found, key=lambda each: -each.queries))
+
+
+def _behind(prefix: tuple[Lookup, ...], shapes: dict[Segment, list[tuple[Literal, ...]]]) -> list[Condition]:
+    formulas = Formulas()
+    matcher = Matcher(formulas)
+    count = 0
+    for shape, constants in shapes.items():
+        numbers = np.arange(count, count := count + len(constants))
+        matcher.add(shape.where, added(shape, numbers.tolist(), constants).constants, numbers)
+    names = tables(prefix)
+
+    def condition(family: Family) -> Condition:
+        operands = [formulas.nodes[matcher.operands[each].formula] for each in family.operands]
+        texts = [_text(node, sign, names) for node, sign in zip(operands, family.signs, strict=True)]
+        chosen = tuple(texts[k] for k in family.choice.by)
+        rest = tuple(texts[k] for k in family.choice.rest)
+        flags = family.choice.path == FLAGS
+        return Condition(() if flags else chosen, chosen if flags else (), rest, len(family.slots))
+
+    return [condition(family) for family in matcher.families.values() if family.operands]
+
+
+def _text(node: Node, sign: str, names: dict[str, str]) -> str:
+    return _FORMS[sign].format(text(node, names))

@@ -1,0 +1,159 @@
+"""How queries are evaluated: together in units, by shape, or each by itself. Plain values, for `--json`."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from headgate.engine.compiled import Compiled
+from headgate.engine.explain.conditions import Condition, conditions
+from headgate.engine.explain.written import lookups, shape, tables, text
+from headgate.engine.fused import Kin
+from headgate.engine.kernel.atoms import terms
+from headgate.engine.kernel.ir import Call, Lookup, Node, Segment
+from headgate.engine.query import LiveQuery
+from headgate.engine.sql.plan import ByPanes, BySession, PerTrain, PerWindow
+from headgate.engine.windows import Window
+
+Runner = Literal["kernel", "Spark"]
+
+_EVALUATION = {
+    PerTrain: "tuple by tuple",
+    ByPanes: "by panes",
+    PerWindow: "window by window",
+    BySession: "by session",
+}
+_NOT_FUSED = "neither fusing nor resident lanes are on"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Queries that differ in their constants only."""
+
+    sql: str
+    queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What is computed once for so many queries."""
+
+    sql: str
+    queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Queries that one run of the kernel evaluates. The times of a window are seconds."""
+
+    name: str
+    stream: str
+    group: str
+    window: float | None
+    slide: float | None
+    queries: int
+    shapes: tuple[Shape, ...]
+    lookups: tuple[Shared, ...]
+    conditions: tuple[Condition, ...]
+    expressions: tuple[Shared, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """How one query is evaluated, and by whom. `unit` and `shape` count from 0; a Spark plan has none."""
+
+    name: str
+    group: str
+    evaluation: str
+    runner: Runner
+    unit: int | None
+    shape: int | None
+    why_not: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The units of the kernel, and every query; whether fusing is on, and resident lanes are there."""
+
+    fuse: bool
+    resident: bool
+    units: tuple[Unit, ...]
+    queries: tuple[Query, ...]
+
+
+def explained(queries: Iterable[LiveQuery], *, fuse: bool = True, resident: bool = True) -> Explanation:
+    """What an engine makes of queries that begin together, with fusing and resident lanes or without."""
+    every = list(queries)
+    units: dict[tuple[Kin, str | None], list[tuple[LiveQuery, Compiled]]] = {}
+    for query in every:
+        if query.compiled and (fuse or resident):
+            units.setdefault((Kin.of(query), None if fuse else query.name), []).append((query, query.compiled))
+    places: dict[str, tuple[int, int]] = {}
+    made = []
+    for number, ((kin, alone), members) in enumerate(units.items()):
+        shapes = list(dict.fromkeys(compiled.shape for _, compiled in members))
+        numbers = {each: i for i, each in enumerate(shapes)}
+        places |= {query.name: (number, numbers[compiled.shape]) for query, compiled in members}
+        made.append(_unit(kin, alone, [compiled for _, compiled in members]))
+    found = tuple(_query(query, places.get(query.name)) for query in every)
+    return Explanation(fuse, resident, tuple(made), found)
+
+
+def _query(query: LiveQuery, place: tuple[int, int] | None) -> Query:
+    kind = _EVALUATION[type(query.draft.plan)]
+    if place:
+        return Query(query.name, query.group, kind, "kernel", *place, None)
+    return Query(query.name, query.group, kind, "Spark", None, None, query.why_not or _NOT_FUSED)
+
+
+def _unit(kin: Kin, alone: str | None, members: Sequence[Compiled]) -> Unit:
+    counts = Counter(compiled.shape for compiled in members)
+    window = kin.window
+    return Unit(
+        alone or " · ".join([kin.stream, kin.group, *([_window(window)] if window else [])]),
+        kin.stream,
+        kin.group,
+        window.size / 1e6 if window else None,
+        window.slide / 1e6 if window else None,
+        len(members),
+        tuple(Shape(shape(each), n) for each, n in counts.items()),
+        _lookups(counts),
+        conditions(members),
+        _expressions(counts),
+    )
+
+
+def _window(window: Window) -> str:
+    size, slide = (f"{micros / 1e6:g}s" for micros in (window.size, window.slide))
+    return size if window.size == window.slide else f"{size} every {slide}"
+
+
+def _lookups(counts: Counter[Segment]) -> tuple[Shared, ...]:
+    """Prefixes: joins with tables, which the queries behind them have in common."""
+    found: Counter[tuple[Lookup, ...]] = Counter()
+    for each, n in counts.items():
+        if each.lookups:
+            found[each.lookups] += n
+    return tuple(Shared(" ".join(lookups(prefix)), n) for prefix, n in found.items())
+
+
+def _expressions(counts: Counter[Segment]) -> tuple[Shared, ...]:
+    """What is compared, or is a column of results, for more queries than one."""
+    found: Counter[str] = Counter()
+    for each, n in counts.items():
+        names = tables(each.lookups)
+        nodes = {node for node in _computed(each) if isinstance(node, Call)}
+        found.update({text(node, names): n for node in nodes})
+    return tuple(Shared(sql, n) for sql, n in found.most_common() if n > 1)
+
+
+def _computed(segment: Segment) -> Iterator[Node]:
+    for term in terms(segment.where):
+        yield from (atom.operand for atom in term)
+    if segment.grouping:
+        yield from segment.grouping.keys
+        for part in segment.grouping.parts:
+            yield from part.args
+            yield from [part.where] if part.where else []
+    else:
+        yield from (node for _, node in segment.columns)
