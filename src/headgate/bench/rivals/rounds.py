@@ -1,0 +1,88 @@
+"""What a system's process does: it plays the rounds that it is told to on standard input and answers with figures."""
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.bench.rivals.alerts import SYMBOLS, Alert, Expected
+from headgate.bench.rivals.tuples import Ints, Pool, Round
+
+PATIENCE = 20.0
+"""Seconds for results after the last tuple. What is missing then counts as having waited so long."""
+_MICROS = 1_000_000
+
+
+class Feed(Protocol):
+    """Brings the tuples."""
+
+    def play(self, rate: float, seconds: float) -> Round:
+        """Begin a round now; the one before is over."""
+
+
+class Ear(Protocol):
+    """The user's function, for the results of all queries."""
+
+    @property
+    def results(self) -> int:
+        """How many rows there have been."""
+
+    def waited(self, since: float) -> NDArray[np.float64]:
+        """The response times of results whose tuples arrived since a time."""
+
+
+class PythonEar:
+    """A function in Python that notes of each result how long it took."""
+
+    def __init__(self) -> None:
+        self._heard: list[tuple[float, Ints]] = []
+        self.results = 0
+
+    def take(self, arrived: Ints) -> None:
+        """Results that are here now, by the arrival of their tuples."""
+        self._heard.append((time.time() * _MICROS, arrived))
+        self.results += len(arrived)
+
+    def waited(self, since: float) -> NDArray[np.float64]:
+        """The response times of results whose tuples arrived since a time."""
+        if not self._heard:
+            return np.zeros(0)
+        arrived = np.concatenate([times for _, times in self._heard])
+        seen = np.repeat([now for now, _ in self._heard], [len(times) for _, times in self._heard])
+        return ((seen - arrived) / _MICROS)[arrived >= since * _MICROS]
+
+
+def serve(feed: Feed, ear: Ear, queries: Sequence[Alert]) -> None:
+    """Play rounds until standard input ends."""
+    expected = Expected(Pool.of(SYMBOLS), queries)
+    _say({"ready": True})
+    for line in sys.stdin:
+        told = json.loads(line)
+        _say({"round": play(feed, ear, expected, told["rate"], told["warm_up"], told["seconds"])})
+
+
+def play(feed: Feed, ear: Ear, expected: Expected, rate: float, warm_up: float, seconds: float) -> dict[str, Any]:
+    """One round: how soon the results of the time after the warm-up were there, and how many were not."""
+    before = ear.results
+    played = feed.play(rate, warm_up + seconds)
+    total = before + expected.over(played)
+    since = played.began + warm_up
+    time.sleep(max(0.0, since - time.time()))
+    _say({"measuring": True})
+    time.sleep(max(0.0, since + seconds - time.time()))
+    limit = time.time() + PATIENCE
+    while ear.results < total and time.time() < limit:
+        time.sleep(0.01)
+    missing = total - ear.results
+    waited = np.concatenate([ear.waited(since), np.full(max(0, missing), PATIENCE)])
+    p50, p99 = np.quantile(waited, [0.5, 0.99]) if len(waited) else (np.nan, np.nan)
+    return {"p50": float(p50), "p99": float(p99), "results": len(waited), "missing": missing}
+
+
+def _say(what: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
