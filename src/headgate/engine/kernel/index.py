@@ -52,7 +52,7 @@ class Index:
         """Enter slots with the key that is first equal, and the bounds of the second."""
         group = np.zeros(len(slots), np.int64) if first is None else self._groups.enter(first)
         match self.path.by:
-            case "":
+            case "" | "true":
                 self._new.append((slots, group, group))
             case ">" | "=":
                 self._new.append((slots, group, low))  # type: ignore[arg-type]

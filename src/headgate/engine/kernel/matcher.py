@@ -1,8 +1,8 @@
 """Which rows each member of a unit wants, for all members at once.
 
-A member has one list of atoms, or several of which one has to hold. An atom is a range of keys that its operand has to
-be in, so all members are tested alike, whatever their shapes: one or two atoms find the candidates by an index, the
-others are tested on these alone. Which they are goes by the share of rows that they let through, as measured.
+A member has one list of atoms, or several of which one has to hold. An atom is a range of keys for an operand, so all
+members are tested alike, whatever their shapes: one or two atoms find the candidates by an index, and the others are
+tested on these alone. Which they are goes by the share of rows that they let through, as measured.
 """
 
 import itertools

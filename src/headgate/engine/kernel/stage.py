@@ -97,10 +97,15 @@ class Stage:
             self.groupings.append(Groups(self.formulas, plan[1], Stage(Formulas())))
             self._plans[plan] = len(self.groupings) - 1
         target = self._plans[plan]
-        new, rows = self.groupings[target].add(shape, numbers, constants)
-        if new:
-            members = self._enter(np.full(len(new), -1), ~target, np.array(new))
-            self._select(shape.where, [each.take(pa.array(rows)) for each in constants], members)
+        groups = self.groupings[target]
+        try:
+            new, rows = groups.add(shape, numbers, constants)
+            if new:
+                members = self._enter(np.full(len(new), -1), ~target, np.array(new))
+                self._select(shape.where, [each.take(pa.array(rows)) for each in constants], members)
+        except BaseException:
+            groups.remove(numbers)
+            raise
 
     def _sorted(self, rows: Ints, members: Ints, n: int) -> tuple[Ints, Ints]:
         """Pairs in the order of the queries' numbers and of the rows, each once."""

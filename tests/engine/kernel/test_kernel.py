@@ -1,0 +1,47 @@
+"""All queries at once give what each gives alone."""
+
+import itertools
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.kernel import segments as generated
+from engine.kernel.against_spark import assert_same, evaluate
+from headgate.engine.kernel.kernel import Kernel
+from headgate.engine.kernel.program import NUMBER, Remove
+
+
+def check(kernel, queries, rows, tables=None):
+    """Each query's rows are those that it has alone, and each part is in the order of the numbers."""
+    train = rows.append_column("_position", pa.array(range(rows.num_rows), pa.int64()))
+    answer = kernel.run(train.select(kernel.columns))
+    assert answer.errors == {}
+    found = {}
+    for part in answer.parts:
+        numbers = part.column(NUMBER).to_pylist()
+        assert numbers == sorted(numbers)
+        for number in dict.fromkeys(numbers):
+            assert number not in found
+            found[number] = part.filter(pa.compute.equal(part.column(NUMBER), number)).drop_columns([NUMBER])
+    for number, segment in queries.items():
+        expected = evaluate(segment, rows, tables)
+        got = found.pop(number, expected.slice(0, 0))
+        assert_same(got, expected, f"{number}: {segment}")
+    assert not found
+
+
+@given(st.data())
+@settings(max_examples=100)
+def test_queries_together_find_what_each_finds_alone(data):
+    kernel, queries, numbers = Kernel({}), {}, itertools.count(1)
+    for _ in range(data.draw(st.integers(1, 3))):
+        new = {next(numbers): each for each in data.draw(st.lists(generated.segments(), min_size=1, max_size=8))}
+        gone = data.draw(st.lists(st.sampled_from(sorted(queries)), unique=True)) if queries else []
+        for change in generated.added(new):
+            kernel.apply(change)
+        if gone:
+            kernel.apply(Remove(gone))
+        queries = {k: each for k, each in {**queries, **new}.items() if k not in gone}
+        check(kernel, queries, data.draw(generated.tables()))
