@@ -151,7 +151,7 @@ def explain(
     from headgate.engine.explain import shown
 
     console = stdout()
-    console.print(Text(loaded.name, style="bold"))
+    console.print(Text(f"{loaded.name}: {len(found.queries):,} queries", style="bold"))
     for part in shown(found):
         console.print(part, soft_wrap=isinstance(part, Text))
 

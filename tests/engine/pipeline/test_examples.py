@@ -16,8 +16,9 @@ EXAMPLES = sorted(FOLDER.glob("*.yaml"))
 
 def test_there_are_examples_of_generated_streams_and_of_files():
     loaded = {path.stem: load(path) for path in EXAMPLES}
-    assert set(loaded) >= {"market", "nexmark", "files"}
+    assert set(loaded) >= {"alerts", "market", "nexmark", "files"}
     assert len(loaded["market"].queries) >= 8
+    assert len(loaded["alerts"].queries["alerts"].each) == 1000
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -38,8 +39,9 @@ def test_every_query_of_an_example_is_one_for_spark_and_can_be_planned(path, spa
     for query in pipeline.queries.values():
         window = Window(int(query.window * 1e6), int((query.slide or query.window) * 1e6)) if query.window else None
         expected = (ByPanes, PerWindow) if window else (PerTrain, BySession)
-        assert isinstance(plan(query.sql, catalog, window), expected)
-        assert own.sql(query.sql).columns
+        sql = next(iter(query.each.values())) if query.each else query.sql
+        assert isinstance(plan(sql, catalog, window), expected)
+        assert own.sql(sql).columns
 
 
 def test_an_engine_takes_an_example_as_it_is(tmp_path, spark):

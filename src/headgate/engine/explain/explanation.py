@@ -44,13 +44,11 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Queries that one run of the kernel evaluates. The times of a window are seconds."""
+    """Queries that one run of the kernel evaluates. A window is written like `10s every 2s`."""
 
-    name: str
     stream: str
     group: str
-    window: float | None
-    slide: float | None
+    window: str | None
     queries: int
     shapes: tuple[Shape, ...]
     lookups: tuple[Shared, ...]
@@ -90,11 +88,11 @@ def explained(queries: Iterable[LiveQuery], *, fuse: bool = True, resident: bool
             units.setdefault((Kin.of(query), None if fuse else query.name), []).append((query, query.compiled))
     places: dict[str, tuple[int, int]] = {}
     made = []
-    for number, ((kin, alone), members) in enumerate(units.items()):
+    for number, ((kin, _), members) in enumerate(units.items()):
         shapes = list(dict.fromkeys(compiled.shape for _, compiled in members))
         numbers = {each: i for i, each in enumerate(shapes)}
         places |= {query.name: (number, numbers[compiled.shape]) for query, compiled in members}
-        made.append(_unit(kin, alone, [compiled for _, compiled in members]))
+        made.append(_unit(kin, [compiled for _, compiled in members]))
     found = tuple(_query(query, places.get(query.name)) for query in every)
     return Explanation(fuse, resident, tuple(made), found)
 
@@ -103,18 +101,16 @@ def _query(query: LiveQuery, place: tuple[int, int] | None) -> Query:
     kind = _EVALUATION[type(query.draft.plan)]
     if place:
         return Query(query.name, query.group, kind, "kernel", *place, None)
-    return Query(query.name, query.group, kind, "Spark", None, None, query.why_not or _NOT_FUSED)
+    why_not = (query.why_not or _NOT_FUSED).removeprefix(f"it is evaluated {kind}: ")
+    return Query(query.name, query.group, kind, "Spark", None, None, why_not)
 
 
-def _unit(kin: Kin, alone: str | None, members: Sequence[Compiled]) -> Unit:
+def _unit(kin: Kin, members: Sequence[Compiled]) -> Unit:
     counts = Counter(compiled.shape for compiled in members)
-    window = kin.window
     return Unit(
-        alone or " · ".join([kin.stream, kin.group, *([_window(window)] if window else [])]),
         kin.stream,
         kin.group,
-        window.size / 1e6 if window else None,
-        window.slide / 1e6 if window else None,
+        _window(kin.window) if kin.window else None,
         len(members),
         tuple(Shape(shape(each), n) for each, n in counts.items()),
         _lookups(counts),
@@ -139,12 +135,11 @@ def _lookups(counts: Counter[Segment]) -> tuple[Shared, ...]:
 
 def _expressions(counts: Counter[Segment]) -> tuple[Shared, ...]:
     """What is compared, or is a column of results, for more queries than one."""
-    found: Counter[str] = Counter()
+    found: Counter[tuple[tuple[Lookup, ...], Node]] = Counter()
     for each, n in counts.items():
-        names = tables(each.lookups)
-        nodes = {node for node in _computed(each) if isinstance(node, Call)}
-        found.update({text(node, names): n for node in nodes})
-    return tuple(Shared(sql, n) for sql, n in found.most_common() if n > 1)
+        found.update({(each.lookups, node): n for node in _computed(each) if isinstance(node, Call)})
+    often = [(prefix, node, n) for (prefix, node), n in found.most_common() if n > 1]
+    return tuple(Shared(text(node, tables(prefix)), n) for prefix, node, n in often)
 
 
 def _computed(segment: Segment) -> Iterator[Node]:

@@ -6,6 +6,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from headgate.engine.explain.conditions import Condition
 from headgate.engine.explain.explanation import Explanation, Query, Shared, Unit
 
 _MOST_NAMES = 3
@@ -14,85 +15,85 @@ _MOST_ROWS = 20
 
 def shown(explanation: Explanation) -> Iterator[RenderableType]:
     """What is printed for people."""
-    queries = explanation.queries
-    fused = [each for each in queries if each.runner == "kernel"]
-    alone = [each for each in queries if each.runner == "Spark"]
-    yield Text(
-        f"{_n(len(queries), 'query')}: {len(fused)} in {_n(len(explanation.units), 'unit')} of the kernel, "
-        f"{len(alone)} on Spark plans of their own",
-        style="bold",
-    )
+    kernel = [each for each in explanation.queries if each.runner == "kernel"]
+    spark = [each for each in explanation.queries if each.runner == "Spark"]
+    units = _n(len(explanation.units), "unit")
+    yield Text(f"{len(kernel):,} in {units} of the kernel, {len(spark):,} on Spark plans of their own")
     if not explanation.fuse:
-        yield Text("fusing is off, since a policy is named or the file says so; fuse: true turns it on", style="dim")
-    for number, unit in enumerate(explanation.units):
-        yield Text()
-        yield from _unit(unit, [each for each in fused if each.unit == number])
-    if alone:
-        yield Text()
-        yield Text("on Spark plans of their own", style="bold")
-        yield _alone(alone)
+        said = "fusing is off: a policy is named, or the file says fuse: false; with fuse: true, queries run together"
+        yield Text(said, style="yellow")
+    members: list[list[Query]] = [[] for _ in explanation.units]
+    for query in kernel:
+        members[query.unit or 0].append(query)
+    both = list(zip(explanation.units, members, strict=True))
+    for unit, queries in both:
+        if unit.queries > 1:
+            yield from _unit(unit, queries)
+    if singles := [(unit, queries[0]) for unit, queries in both if unit.queries == 1]:
+        yield from _headed("in units of their own", _singles(singles))
+    if spark:
+        yield from _headed("on Spark plans of their own", _spark(spark))
 
 
 def _unit(unit: Unit, queries: Sequence[Query]) -> Iterator[RenderableType]:
-    counts = f"{_n(unit.queries, 'query')} of {_n(len(unit.shapes), 'shape')}"
-    yield Text.assemble((unit.name, "bold"), f": {counts}")
+    yield Text()
+    name = " · ".join(part for part in (unit.stream, unit.group, unit.window) if part)
+    yield Text.assemble((name, "bold"), f": {_n(unit.queries, 'query')} of {_n(len(unit.shapes), 'shape')}")
     names: list[list[str]] = [[] for _ in unit.shapes]
     for query in queries:
         names[query.shape or 0].append(query.name)
-    table = _table("queries", "what they compute")
-    for shape, some in list(zip(unit.shapes, names, strict=True))[:_MOST_ROWS]:
-        table.add_row(_names(some), Text(shape.sql))
-    yield table
-    if len(unit.shapes) > _MOST_ROWS:
-        yield Text(f"… and {_n(len(unit.shapes) - _MOST_ROWS, 'more shape')}", style="dim")
-    yield from _shared("looked up once", unit.lookups)
-    yield from _conditions(unit)
-    yield from _shared("computed once", unit.expressions)
+    shapes = [(_names(some), Text(shape.sql)) for shape, some in zip(unit.shapes, names, strict=True)]
+    yield _table(("queries", "what they compute"), shapes)
+    if unit.lookups:
+        yield _table(("joined once, for", ""), _shared(unit.lookups))
+    if unit.conditions:
+        yield _table(("queries found by", "then tested", "how many"), [_condition(each) for each in unit.conditions])
+    if unit.expressions:
+        yield _table(("computed once, for", ""), _shared(unit.expressions))
 
 
-def _conditions(unit: Unit) -> Iterator[RenderableType]:
-    if not unit.conditions:
-        return
-    table = _table("found by", "then tested", "queries")
-    for each in unit.conditions[:_MOST_ROWS]:
-        first = Text(" AND ".join(each.index)) if each.index else Text(" AND ".join(each.once), style="italic")
-        table.add_row(first, Text(" AND ".join(each.then)), f"{each.queries:,}")
-    yield table
-    if len(unit.conditions) > _MOST_ROWS:
-        yield Text(f"… and {_n(len(unit.conditions) - _MOST_ROWS, 'more form')}", style="dim")
+def _condition(found: Condition) -> tuple[Text, Text, str]:
+    first = Text(" AND ".join(found.index or found.once) or "–", style="" if found.index else "dim")
+    return first, Text(" AND ".join(found.then)), f"{found.queries:,}"
 
 
-def _shared(heading: str, found: Sequence[Shared]) -> Iterator[RenderableType]:
-    if not found:
-        return
-    table = _table(heading, "queries")
-    for each in found[:_MOST_ROWS]:
-        table.add_row(Text(each.sql), f"{each.queries:,}")
-    yield table
-    if len(found) > _MOST_ROWS:
-        yield Text(f"… and {len(found) - _MOST_ROWS} more", style="dim")
+def _shared(found: Sequence[Shared]) -> list[tuple[str, Text]]:
+    return [(_n(each.queries, "query"), Text(each.sql)) for each in found]
 
 
-def _alone(queries: Sequence[Query]) -> Table:
-    table = _table("queries", "evaluated", "why")
+def _singles(units: Sequence[tuple[Unit, Query]]) -> Table:
+    rows = [(query.name, unit.window or "", Text(unit.shapes[0].sql)) for unit, query in units]
+    return _table(("query", "window", "what it computes"), rows)
+
+
+def _spark(queries: Sequence[Query]) -> Table:
     alike: dict[tuple[str, str], list[str]] = {}
     for query in queries:
         alike.setdefault((query.evaluation, query.why_not or ""), []).append(query.name)
-    for (evaluation, why), names in alike.items():
-        table.add_row(_names(names), evaluation, Text(why))
-    return table
+    rows = [(_names(names), evaluation, Text(why)) for (evaluation, why), names in alike.items()]
+    return _table(("queries", "evaluated", "why not in a unit"), rows)
 
 
 def _names(names: Sequence[str]) -> Text:
     if len(names) <= _MOST_NAMES:
         return Text("\n".join(names))
-    return Text(f"{names[0]}\n{names[1]}\n… {len(names):,} in all")
+    return Text(f"{names[0]}\n… {len(names):,} in all")
 
 
-def _table(*headings: str) -> Table:
+def _headed(heading: str, table: Table) -> Iterator[RenderableType]:
+    yield Text()
+    yield Text(heading, style="bold")
+    yield table
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[RenderableType]]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for heading in headings:
-        table.add_column(heading, justify="left", overflow="fold", ratio=None)
+        table.add_column(heading, justify="right" if heading == "how many" else "left", overflow="fold")
+    for row in rows[:_MOST_ROWS]:
+        table.add_row(*row)
+    if len(rows) > _MOST_ROWS:
+        table.add_row(Text(f"… {len(rows) - _MOST_ROWS:,} more", style="dim"))
     return table
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from headgate.engine.kernel.ir import Call, Column, Grouping, Literal, Lookup, Node, Parameter, Part, Segment
+from headgate.engine.kernel.types import FLOATS, WHOLE
 from headgate.engine.sql.plan import HIDDEN
 
 _BINARY = {
@@ -33,6 +34,7 @@ _BINARY = {
 
 _NOT, _COMPARISON, _UNARY, _ATOM = 3, 4, 10, 11
 _NEGATED = {"EqualTo": "<>", "Like": "NOT LIKE", "ILike": "NOT ILIKE", "RLike": "NOT RLIKE", "In": "NOT IN"}
+_NUMBERS = (*WHOLE, *FLOATS)
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _JOINS = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "LEFT SEMI JOIN", "anti": "LEFT ANTI JOIN"}
 _UNSEEN = "NormalizeNaNAndZero"
@@ -47,20 +49,17 @@ def text(node: Node, names: Names | None = None) -> str:
 
 
 def shape(segment: Segment) -> str:
-    """A segment as SQL, without its stream."""
+    """A segment as SQL."""
     names = tables(segment.lookups)
-    parts = [*lookups(segment.lookups)]
+    parts = [f"FROM {segment.source}", *lookups(segment.lookups)]
     if segment.where:
-        parts.append(
-            "WHERE " + " AND ".join(_Written(names).within(_BINARY["And"][0], each) for each in segment.where)
-        )
+        parts.append("WHERE " + _conjunction(segment.where, names))
     if segment.grouping:
         keys = [text(key, names) for key in segment.grouping.keys if not _is_hidden(key)]
         parts += ["GROUP BY " + ", ".join(keys)] if keys else []
         names = _behind(segment.grouping, names)
-        parts += ["HAVING " + " AND ".join(text(each, names) for each in segment.grouping.having)] * bool(
-            segment.grouping.having
-        )
+        if segment.grouping.having:
+            parts.append("HAVING " + _conjunction(segment.grouping.having, names))
     shown = [(name, node) for name, node in segment.columns if not _hides(name, node, segment.grouping)]
     columns = ", ".join(_column(name, text(node, names)) for name, node in shown)
     return " ".join(["SELECT", columns, *parts])
@@ -86,6 +85,10 @@ def tables(given: Sequence[Lookup]) -> dict[str, str]:
     return found
 
 
+def _conjunction(conditions: Sequence[Node], names: Names) -> str:
+    return " AND ".join(_Written(names).within(_BINARY["And"][0], each) for each in conditions)
+
+
 class _Written:
     """Writes nodes; each with how tightly its outermost operator binds."""
 
@@ -100,6 +103,8 @@ class _Written:
                 return _literal(node)
             case Parameter():
                 return _ATOM, "?"
+            case Call(op="Cast", args=(inner,)) if _widens(inner.type, node.type):
+                return self.node(inner)
             case Call(op="Cast", args=(inner,)):
                 return _ATOM, f"{self.within(_ATOM, inner)}::{node.type}"
             case Call(op=op, args=(inner,)) if op == _UNSEEN:
@@ -162,6 +167,11 @@ def _literal(literal: Literal) -> tuple[int, str]:
         case bytes() as value:
             return _ATOM, f"X'{value.hex().upper()}'"
     return (_UNARY if str(literal.value).startswith("-") else _ATOM), str(literal.value)
+
+
+def _widens(kind: str, other: str) -> bool:
+    """Whether a cast is one that Spark puts in so that two numbers can meet."""
+    return kind in _NUMBERS and other in _NUMBERS and _NUMBERS.index(kind) < _NUMBERS.index(other)
 
 
 def _name(op: str) -> str:
