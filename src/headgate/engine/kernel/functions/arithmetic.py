@@ -38,6 +38,14 @@ def _no_numbers(call: Call) -> str | None:
     return None if call.type in (*WHOLE, *FLOATS) else f"it computes with values of type {call.type}"
 
 
+def _regrouped(call: Call) -> str | None:
+    """Spark may add up constants across a sum within, by which it overflows elsewhere."""
+    inside = (call.op, call.op.removeprefix("Try"))
+    if any(isinstance(arg, Call) and arg.op in inside for arg in call.args):
+        return f"it uses {call.op} of {inside[1]}"
+    return _no_numbers(call)
+
+
 def _whole(call: Call) -> str | None:
     return None if all(arg.type in WHOLE for arg in call.args) else f"it uses {call.op} of {call.args[0].type}"
 
@@ -154,9 +162,9 @@ OPS: dict[str, Op] = {
     "IntegralDivide": Op(_binary(lambda a, b: a.truncdiv(b)), "bigint", _whole),
     "Remainder": _numbers(_remainder, decimals.by_scale(lambda a, b: a - a.truncdiv(b) * b), decimals.rest_type),
     "Pmod": Op(_positive_remainder, first, _no_numbers),
-    "TryAdd": Op(_or_null(operator.add), first, _no_numbers),
+    "TryAdd": Op(_or_null(operator.add), first, _regrouped),
     "TrySubtract": Op(_or_null(operator.sub), first, _no_numbers),
-    "TryMultiply": Op(_or_null(operator.mul), first, _no_numbers),
+    "TryMultiply": Op(_or_null(operator.mul), first, _regrouped),
     "TryDivide": Op(_quotient, first, _no_numbers),
     "TryRemainder": Op(_remainder, first, _no_numbers),
     "UnaryMinus": Op(_unary(operator.neg), first, _no_sign),

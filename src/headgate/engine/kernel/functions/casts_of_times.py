@@ -3,8 +3,8 @@
 import polars as pl
 
 from headgate.engine.kernel.functions import calendar, formats
+from headgate.engine.kernel.functions.arithmetic import each_row
 from headgate.engine.kernel.functions.calendar import DAY, days, micros
-from headgate.engine.kernel.functions.division import quotient
 from headgate.engine.kernel.functions.op import Build
 from headgate.engine.kernel.ir import Call
 from headgate.engine.kernel.types import FLOATS, WHOLE, dtype
@@ -30,7 +30,8 @@ def _whole_seconds(call: Call, args: list[pl.Expr]) -> pl.Expr:
 
 
 def _seconds(call: Call, args: list[pl.Expr]) -> pl.Expr:
-    return quotient(micros(args[0]).cast(pl.Float64), 1e6).cast(dtype(call.type))
+    exact = micros(args[0]).cast(pl.Float64)
+    return (exact / each_row(pl.lit(1e6), exact)).cast(dtype(call.type))
 
 
 def _from_whole_seconds(_: Call, args: list[pl.Expr]) -> pl.Expr:

@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 
 from headgate.engine.kernel.functions import calendar
+from headgate.engine.kernel.functions.arithmetic import each_row
 from headgate.engine.kernel.functions.calendar import DAY, days, micros
-from headgate.engine.kernel.functions.division import quotient
 from headgate.engine.kernel.functions.op import Op
 from headgate.engine.kernel.functions.strings import by_constants
 from headgate.engine.kernel.ir import Call, Literal
@@ -126,11 +126,15 @@ def _months_between(call: Call, args: list[pl.Expr]) -> pl.Expr:
     of_month, other_of_month = calendar.day_of_month(day), calendar.day_of_month(other_day)
     months = (month - other_month).cast(pl.Float64)
     seconds = (of_month - other_of_month) * 86_400 + one % DAY // 1_000_000 - other % DAY // 1_000_000
-    exact = months + quotient(seconds.cast(pl.Float64), 31 * 86_400.0)
+    exact = months + _divided(seconds.cast(pl.Float64), 31 * 86_400.0)
     rounded = call.args[2]
     if isinstance(rounded, Literal) and rounded.value:
-        exact = quotient((exact * 1e8 + 0.5).floor(), 1e8)
+        exact = _divided((exact * 1e8 + 0.5).floor(), 1e8)
     return pl.when(both_last | (of_month == other_of_month)).then(months).otherwise(exact)
+
+
+def _divided(value: pl.Expr, by: float) -> pl.Expr:
+    return value / each_row(pl.lit(by), value)
 
 
 def _rounding_varies(call: Call) -> str | None:
