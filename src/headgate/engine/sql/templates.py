@@ -8,10 +8,10 @@ such a query is planned in full.
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from headgate.engine.kernel.ir import Literal, Segment
 from headgate.engine.kernel.types import decimal
@@ -28,11 +28,9 @@ Key: TypeAlias = tuple[str, tuple[object, ...]]
 
 _TOKEN = re.compile(
     r"""(?P<comment>--[^\r\n]*|/\*(?!\+).*?\*/)
-      | `[^`]*`
-      | [^\W\d]\w*(?:'[^']*'|"[^"]*")?                # a word, with the string that belongs to it, as in x'ff'
+      | `[^`]*` | \w'[^']*' | \w"[^"]*"                # a name, or a string that belongs to a word, as in x'ff'
       | (?P<string>'(?:[^']|'')*'|"(?:[^"]|"")*")
-      | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
-      | \d[\w.]*""",
+      | (?P<number>(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))""",
     re.VERBOSE | re.DOTALL,
 )
 _SLOW = re.compile(r"\\|/\*.*/\*|\bescape\b", re.DOTALL | re.IGNORECASE)
@@ -48,8 +46,7 @@ _OTHERS = 8
 _LARGEST = {"int": 2**31 - 1, "bigint": 2**63 - 1}
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(NamedTuple):
     """A constant of a text: its kind, its text without quotes, and where that stands."""
 
     kind: str
@@ -101,7 +98,7 @@ class _Known:
             value = feed.convert(given[feed.constant].text)
             if value is None:
                 return None
-            found[feed.parameter] = replace(found[feed.parameter], value=value)
+            found[feed.parameter] = Literal(value, found[feed.parameter].type)
         return self.shape, tuple(found)
 
 
@@ -242,7 +239,7 @@ def _others(constants: Sequence[Constant], modes: Sequence[Mode]) -> list[list[C
         return None
     variants = range(max(map(len, texts), default=1))
     return [
-        [replace(c, text=some[min(v, len(some) - 1)]) for c, some in zip(constants, texts, strict=True)]
+        [c._replace(text=some[min(v, len(some) - 1)]) for c, some in zip(constants, texts, strict=True)]
         for v in variants
     ]
 
