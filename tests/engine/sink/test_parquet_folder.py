@@ -249,19 +249,26 @@ def test_results_are_staged_while_another_thread_makes_files(tmp_path):
     assert staged(tmp_path) == []
 
 
-def test_a_file_that_cannot_be_made_is_made_later(tmp_path):
-    writer = opened(sink.parquet(tmp_path))
+@pytest.mark.parametrize("every", [0, 1])
+def test_a_file_that_cannot_be_made_is_made_later(tmp_path, every):
+    writer = opened(sink.parquet(tmp_path, every=every))
     taken = tmp_path / "part-000000000001.parquet"
     taken.mkdir()
-    run(writer, 1, table(1))
+    receipt = writer.stage(1, table(1))
+
+    def show():
+        writer.publish(receipt)
+        writer.tick(LATER)
+
     for _ in range(2):
         with pytest.raises(HeadgateError, match="Is a directory"):
-            writer.tick(LATER)
-    run(writer, 2, table(2))
+            show()
     taken.rmdir()
-    writer.tick(LATER)
-    assert values(tmp_path) == [1, 2]
+    show()
+    assert values(tmp_path) == [1]
+    run(writer, 2, table(2))
     writer.close()
+    assert values(tmp_path) == [1, 2]
 
 
 def test_a_folder_of_the_first_version_is_taken_over(tmp_path):

@@ -105,13 +105,12 @@ class ParquetFolder:
     def publish(self, receipt: Receipt) -> None:
         """Note that the rows are there to stay. Readers see them with the next file."""
         with self._lock:
-            if self._journal is None or receipt["part"] != self._number:
-                return
-            self._journal.commit(int(receipt["length"]))
-            if self._since is None and self._journal.committed:
-                self._since = time.time()
-            if not self.every or self._journal.committed >= _MOST:
-                self._finish()
+            if self._journal and receipt["part"] == self._number:
+                self._journal.commit(int(receipt["length"]))
+                if self._since is None and self._journal.committed:
+                    self._since = time.time()
+                if not self.every or self._journal.committed >= _MOST:
+                    self._finish()
         if not self.every:
             self._make()
 
