@@ -1,4 +1,4 @@
-"""`headgate run` and `headgate top` as a user meets them."""
+"""`headgate run`, `top` and `explain` as a user meets them."""
 
 import json
 import os
@@ -41,6 +41,19 @@ streams:
 queries:
   all: {sql: SELECT sym FROM ticks}
   words: {sql: SELECT word FROM lines}
+"""
+
+
+ALERTS = """\
+lanes: {jobs: 1, resident: 64}
+streams:
+  ticks: {source: {ticks: {seed: 1}}, event_time: ts}
+queries:
+  alerts:
+    sql: SELECT sym, price FROM ticks WHERE sym = {sym} AND price > {above}
+    for_each: alerts.csv
+    sink: {jsonl: out/alerts.jsonl}
+  top: {sql: SELECT sym FROM ticks ORDER BY vol LIMIT 3, window: 1s}
 """
 
 
@@ -147,6 +160,23 @@ def test_a_spark_that_does_not_start_says_why_and_where_its_log_is(tmp_path):
     assert ended.stderr.endswith(f"Its log is {tmp_path / 'tiny.state' / 'spark.log'}.\n")
 
 
+def test_explain_prints_what_it_finds_and_leaves_nothing_behind(tmp_path):
+    file = written(tmp_path / "alerts.yaml", ALERTS)
+    written(tmp_path / "alerts.csv", "sym,above\n" + "".join(f"S{i},{i}\n" for i in range(20)))
+    before = sorted(tmp_path.iterdir())
+    ended = subprocess.run(
+        command("explain", file, "--json"), capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+    assert {"pipeline", "fuse", "resident", "units", "queries"} == found.keys()
+    assert (found["pipeline"], found["fuse"], found["resident"]) == ("alerts", True, True)
+    assert [(unit["queries"], len(unit["shapes"])) for unit in found["units"]] == [(20, 1)]
+    assert [query["name"] for query in found["queries"]] == [*(f"alerts_{i + 1:06}" for i in range(20)), "top"]
+    assert found["queries"][-1]["why_not"] == "ORDER BY needs all tuples of a window"
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_the_schema_of_pipeline_files_is_printed():
     result = headgate("run", "--schema")
     assert result.exit_code == 0
@@ -162,7 +192,12 @@ def test_the_schema_of_pipeline_files_is_printed():
         (["run", "FILE", "--for", "0s"], "--for is a finite time above 0"),
         (["run", "FILE", "--policy", "bds"], "a known policy; got 'bds'. Did you mean 'bsd'?"),
         (["run", "FILE", "--state", "FILE"], "a state folder that can be written; got"),
+        (["run", "FILE", "--lanes", "many"], "--lanes is auto, jobs or a number; got 'many'."),
+        (["run", "FILE", "--lanes", "0"], "--lanes is auto, jobs or a number; got '0'."),
         (["run", "BROKEN"], "broken.yaml:1:1"),
+        (["explain", "absent.yaml"], "absent.yaml"),
+        (["explain", "BROKEN"], "broken.yaml:1:1"),
+        (["explain", "EMPTY"], "explain takes a pipeline file; got the folder '"),
         (["top", "absent"], "a state folder has a status.json; got absent (No such file or directory)."),
         (["top", "EMPTY"], "status.json is written by an engine; got no JSON."),
         (["top", "OTHER"], "status.json is written by an engine; got other JSON."),

@@ -53,7 +53,7 @@ def _unit(unit: Unit, queries: Sequence[Query]) -> Iterator[RenderableType]:
 
 
 def _condition(found: Condition) -> tuple[Text, Text, str]:
-    first = Text(" AND ".join(found.index or found.once) or "–", style="" if found.index else "dim")
+    first = Text(" AND ".join(found.index or found.once) or "every tuple", style="" if found.index else "dim")
     return first, Text(" AND ".join(found.then)), f"{found.queries:,}"
 
 

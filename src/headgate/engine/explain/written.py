@@ -132,10 +132,11 @@ class _Written:
 
     def _binary(self, call: Call) -> tuple[int, str]:
         binding, sign = _BINARY[call.op]
-        # a - (b - c), but a AND b AND c.
+        # a - (b - c), but a AND b AND c; and comparisons are not compared.
+        left = binding + 1 if binding == _COMPARISON else binding
         right = binding if call.op in ("And", "Or", "Add", "Multiply") else binding + 1
         a, b = call.args
-        return binding, f"{self.within(binding, a)} {sign} {self.within(right, b)}"
+        return binding, f"{self.within(left, a)} {sign} {self.within(right, b)}"
 
     def _compared(self, call: Call, sign: str) -> str:
         first, *others = call.args

@@ -1,0 +1,186 @@
+"""What `headgate explain` says of queries: how they are written, which run together, and why others do not."""
+
+import datetime as dt
+import io
+import json
+from dataclasses import asdict
+
+import pyarrow as pa
+import pytest
+from rich.console import Console
+
+from headgate import Engine
+from headgate.engine import sink, source
+from headgate.engine.explain import explained, shown, text
+from headgate.engine.explain.written import lookups, shape
+from headgate.engine.kernel.ir import Call, Column, Grouping, Literal, Lookup, Parameter, Part, Segment
+
+A, B, NAME = Column("a", "int"), Column("b", "int"), Column("name", "string")
+ONE, TWO, ANY = Literal(1, "int"), Literal(2, "int"), Parameter(0, "int")
+
+
+def call(op, *args, kind="boolean"):
+    return Call(op, args, kind)
+
+
+@pytest.mark.parametrize(
+    ("node", "said"),
+    [
+        (A, "a"),
+        (ANY, "?"),
+        (Literal(None, "int"), "NULL"),
+        (Literal(value=True, type="boolean"), "TRUE"),
+        (Literal("it's", "string"), r"'it\'s'"),
+        (Literal(dt.date(2026, 1, 2), "date"), "DATE '2026-01-02'"),
+        (Literal(dt.datetime(2026, 1, 2, 3, tzinfo=dt.UTC), "timestamp"), "TIMESTAMP '2026-01-02 03:00:00'"),
+        (Literal(b"\x01\xff", "binary"), "X'01FF'"),
+        (call("GreaterThan", A, ANY), "a > ?"),
+        (call("Add", A, call("Multiply", B, TWO)), "a + b * 2"),
+        (call("Multiply", call("Add", A, B), TWO), "(a + b) * 2"),
+        (call("Subtract", A, call("Subtract", B, TWO)), "a - (b - 2)"),
+        (call("Subtract", call("Subtract", A, B), TWO), "a - b - 2"),
+        (call("And", call("Or", A, B), A), "(a OR b) AND a"),
+        (call("Or", call("And", A, B), A), "a AND b OR a"),
+        (call("Not", call("Or", A, B)), "NOT (a OR b)"),
+        (call("Not", call("EqualTo", A, ONE)), "a <> 1"),
+        (call("Not", call("In", A, ONE, TWO)), "a NOT IN (1, 2)"),
+        (call("In", A, ONE, ANY), "a IN (1, ?)"),
+        (call("Not", call("Like", NAME, Literal("x%", "string"))), "name NOT LIKE 'x%'"),
+        (call("IsNotNull", A), "a IS NOT NULL"),
+        (call("IsNull", call("Add", A, B)), "a + b IS NULL"),
+        (call("EqualTo", call("IsNull", A), call("IsNull", B)), "(a IS NULL) = (b IS NULL)"),
+        (call("UnaryMinus", call("Add", A, B)), "-(a + b)"),
+        (call("UnaryMinus", Literal(-1, "int")), "-(-1)"),
+        (call("Cast", A, kind="double"), "a"),
+        (call("Cast", A, kind="string"), "a::string"),
+        (call("Cast", call("Add", A, B), kind="string"), "(a + b)::string"),
+        (call("CaseWhen", A, ONE, B, TWO), "CASE WHEN a THEN 1 WHEN b THEN 2 END"),
+        (call("CaseWhen", A, ONE, TWO), "CASE WHEN a THEN 1 ELSE 2 END"),
+        (call("StringTrim", NAME), "trim(name)"),
+        (call("DayOfWeek", A), "day_of_week(a)"),
+        (call("NormalizeNaNAndZero", A, kind="double"), "a"),
+    ],
+)
+def test_expressions_are_written_as_sql(node, said):
+    assert text(node) == said
+
+
+def test_a_join_names_the_columns_of_its_table():
+    rate = Column("0:rate", "int")
+    found = Lookup(
+        "t", "left", ((A, Column("0:a", "int")),), (Column("0:a", "int"), rate), call("GreaterThan", rate, B)
+    )
+    assert lookups([found]) == ["LEFT JOIN t ON a = t.a AND t.rate > b"]
+    written = shape(Segment("s", (found,), (call("LessThan", rate, ANY),), None, (("a", A), ("rate", rate))))
+    assert written == "SELECT a, t.rate FROM s LEFT JOIN t ON a = t.a AND t.rate > b WHERE t.rate < ?"
+
+
+def test_a_group_is_written_with_its_aggregates_and_without_hidden_columns():
+    parts = (Part("Sum", (B,), "bigint", call("GreaterThan", A, ONE)), Part("Count", (A,), "bigint", distinct=True))
+    grouping = Grouping((Column("_pane", "bigint"), NAME), parts, (call("GreaterThan", Column("a1", "bigint"), ANY),))
+    columns = (
+        ("_pane", Column("k0", "bigint")),
+        ("__k0", Column("k1", "string")),
+        ("__p0", Column("a0", "bigint")),
+        ("n", Column("a1", "bigint")),
+    )
+    assert shape(Segment("s", (), (call("Or", A, B),), grouping, columns)) == (
+        "SELECT name, sum(b) FILTER (WHERE a > 1), count(DISTINCT a) AS n FROM s "
+        "WHERE (a OR b) GROUP BY name HAVING count(DISTINCT a) > ?"
+    )
+
+
+ALIKE = {f"high{i}": f"SELECT sym, price FROM ticks WHERE sym = 'S{i}' AND price > {i}" for i in range(30)}
+QUERIES = {
+    "big": "SELECT sym, price * vol AS value FROM ticks WHERE price * vol > 1e6",
+    "bigger": "SELECT venue, price * vol AS value FROM ticks WHERE price * vol > 2e6",
+    "sector": "SELECT t.sym, s.sector FROM ticks t JOIN symbols s ON t.sym = s.sym WHERE vol > 5",
+}
+
+
+@pytest.fixture(scope="module")
+def queries(spark, tmp_path_factory):
+    """Queries that are registered, and never run."""
+    with Engine(spark, tmp_path_factory.mktemp("explain"), lanes="jobs") as engine:
+        engine.stream("ticks", source.ticks(), event_time="ts")
+        engine.table("symbols", spark.createDataFrame(pa.table({"sym": ["AAA"], "sector": ["x"]})))
+        engine.query_many(ALIKE, sink=sink.discard(), group="alerts")
+        for name, sql in QUERIES.items():
+            engine.query(name, sql, group="alerts")
+        engine.query("sums", "SELECT sym, sum(vol) AS vol FROM ticks GROUP BY sym", window="10s", slide="2s")
+        engine.query("top", "SELECT sym FROM ticks ORDER BY vol LIMIT 3", window="10s")
+        engine.query("split", "SELECT split(sym, 'A') AS parts FROM ticks")
+        yield list(engine.queries.values())
+
+
+def test_queries_of_a_stream_and_a_group_are_one_unit_and_alike_ones_one_shape(queries):
+    alerts, sums = explained(queries).units
+    assert (alerts.stream, alerts.group, alerts.window, alerts.queries) == ("ticks", "alerts", None, 33)
+    assert {(shape.sql, shape.queries) for shape in alerts.shapes} == {
+        ("SELECT sym, price FROM ticks WHERE sym = ? AND price > ?", 30),
+        ("SELECT sym, price * vol AS value FROM ticks WHERE price * vol > ?", 1),
+        ("SELECT venue, price * vol AS value FROM ticks WHERE price * vol > ?", 1),
+        ("SELECT sym, symbols.sector FROM ticks JOIN symbols ON sym = symbols.sym WHERE vol > ?", 1),
+    }
+    assert (sums.group, sums.window, sums.queries) == ("default", "10s every 2s", 1)
+    assert [shape.sql for shape in sums.shapes] == ["SELECT sym, sum(vol) FROM ticks GROUP BY sym"]
+
+
+def test_what_is_shared_is_said_with_the_number_of_queries(queries):
+    alerts, sums = explained(queries).units
+    assert [(each.sql, each.queries) for each in alerts.lookups] == [("JOIN symbols ON sym = symbols.sym", 1)]
+    assert [(each.sql, each.queries) for each in alerts.expressions] == [("price * vol", 2)]
+    assert not sums.lookups
+
+
+def test_conditions_that_many_queries_have_are_indexed(queries):
+    alerts, _ = explained(queries).units
+    first = alerts.conditions[0]
+    assert first.queries == 30
+    assert "sym = ?" in first.index
+    assert {*first.index, *first.then} == {"sym = ?", "price > ?"}
+    assert sum(each.queries for each in alerts.conditions) == 33
+
+
+def test_every_query_is_there_with_its_unit_and_shape_or_the_reason_why_it_has_none(queries):
+    found = explained(queries)
+    by_name = {query.name: query for query in found.queries}
+    assert len(by_name) == len(queries)
+    for query in found.queries:
+        if query.runner == "kernel":
+            assert found.units[query.unit].shapes[query.shape].queries == (30 if query.name in ALIKE else 1)
+    assert (by_name["sums"].evaluation, by_name["sums"].runner) == ("by panes", "kernel")
+    for name, evaluation, why in (
+        ("top", "window by window", "ORDER BY needs all tuples of a window"),
+        ("split", "tuple by tuple", "it calls split()"),
+    ):
+        query = by_name[name]
+        assert (query.evaluation, query.runner, query.unit, query.why_not) == (evaluation, "Spark", None, why)
+
+
+def test_without_fusing_each_query_is_a_unit_and_without_resident_lanes_a_spark_plan(queries):
+    apart = explained(queries, fuse=False)
+    assert [unit.queries for unit in apart.units] == [1] * 34
+    spark = explained(queries, fuse=False, resident=False)
+    assert not spark.units
+    assert {query.runner for query in spark.queries} == {"Spark"}
+    assert {query.why_not for query in spark.queries if query.name in ALIKE} == {
+        "neither fusing nor resident lanes are on"
+    }
+
+
+def test_an_explanation_is_plain_values(queries):
+    found = explained(queries)
+    assert json.loads(json.dumps(asdict(found)))["units"][0]["queries"] == 33
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_people_see_units_shapes_and_reasons_at_any_width(queries, width):
+    console = Console(width=width, file=io.StringIO())
+    for part in shown(explained(queries)):
+        console.print(part)
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    words = " ".join(lines)
+    for said in ("ticks · alerts: 33 queries of 4 shapes", "… 30 in all", "split()", "10s every", "sym = ?"):
+        assert said in words
