@@ -1,192 +1,123 @@
+import time
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
+from engine.in_process import InProcess
 from engine.live import Fed, caught_up, column, until
-from engine.log.logs import SCHEMA, feed, opened
+from engine.log.logs import feed
+from engine.test_fused import QUERIES, TIMES, place, views  # noqa: F401 - fixtures
 from headgate import Engine
-from headgate.engine.evaluation import Setting, evaluation
-from headgate.engine.fusing import Fuser
-from headgate.engine.prepared import Views
-from headgate.engine.query import LiveQuery
+from headgate.engine.fusing import Fuser, grouped
+from headgate.engine.running import run
 from headgate.engine.scheduler import Scheduler
-from headgate.engine.session import session
-from headgate.engine.sink.memory_tables import MemoryTables
-from headgate.engine.sink.protocol import Opening
-from headgate.engine.sql.plan import Catalog, Relation
-from headgate.engine.sql.planner import plan
-from headgate.engine.units import FusedUnit, SingleUnit, fusable, fused_sql, run
+from headgate.model.operator import Cost
+from headgate.model.parameters import Segment, Stage
+from headgate.model.unit import Basis, Entry, Unit
 from headgate.record import Recorder
 
-QUERIES = {
-    "filter": "SELECT v FROM s WHERE v % 2 = 0",
-    "everything": "SELECT * FROM s",
-    "never": "SELECT v FROM s WHERE v < 0",
-    "null": "SELECT v FROM s WHERE nullif(k, 1) = 2",
-    "null result": "SELECT nullif(k, 1) AS k, v + 0.5 AS w FROM s WHERE v > 3",
-    "names": "SELECT x.v AS `odd name`, upper(concat('a', x.v)) AS `as` FROM s x WHERE x.k IN (0, 1) OR x.v = 8",
-    "twice": "SELECT v AS a, k AS a FROM s WHERE k = 1",
-}
-NO_RESULTS = np.empty(0)
-TIMES = [[5, 4, 3, 2], [9, 1, 7], [11, 12, 13]]
-
-
-def execute(prepared, given):
-    return prepared.run(given, "test")
-
-
-@pytest.fixture(scope="module")
-def views(spark):
-    made = Views(session(spark))
-    made.add_stream("s", SCHEMA)
-    return made
-
 
 @pytest.fixture
-def place(views, tmp_path):
-    """A log, ways to put queries on it, and the manifest that all are in."""
-    log = opened(tmp_path)
-    catalog = Catalog({"s": Relation(tuple(SCHEMA.names), "t")}, {})
-    setting = Setting("all", {"s": log}, views, tmp_path)
-
-    def live(name, sql):
-        planned = plan(sql, catalog)
-        made = evaluation(planned, setting)
-        sink = MemoryTables()
-        sink.open(Opening(name, made.schema, views.spark, None))
-        progress = log.manifest.enter(name, {}, made.begin({"s": log.head}))
-        return LiveQuery(name, "default", planned, made, sink, 60.0, progress, empty_job=0.05)
-
-    yield SimpleNamespace(log=log, setting=setting, live=live, manifest=log.manifest, folder=tmp_path)
-    log.manifest.close()
-
-
-def test_fused_queries_give_what_each_gives_alone(place):
-    alone = [place.live(name, sql) for name, sql in QUERIES.items()]
-    together = [place.live(f"{name} too", sql) for name, sql in QUERIES.items()]
-    feed(place.log, TIMES)
-    prepared = place.setting.prepare(fused_sql("s", [fusable(query) for query in together]))
-    assert prepared.reused
-    fused = FusedUnit("fused", together, place.log, prepared)
-    for n in (3, 100):
-        done = run(fused, n, execute, place.manifest)
-        assert done.error is None
-        for unit in map(SingleUnit, alone):
-            assert run(unit, n, execute, place.manifest).error is None
-    assert fused.waiting(0.0).pending == 0
-    for one, other in zip(alone, together, strict=True):
-        assert other.sink.table() == one.sink.table()
-        assert other.progress == one.progress == place.manifest.progress(other.name)
-        assert other.progress.results == other.sink.table().num_rows
-    assert {query.name: query.progress.results for query in alone} == {
-        "filter": 5,
-        "everything": 10,
-        "never": 0,
-        "null": 3,
-        "null result": 6,
-        "names": 8,
-        "twice": 3,
-    }
-
-
-@pytest.fixture
-def scheduler(place):
+def scheduler(place):  # noqa: F811
     recorder = Recorder(place.folder)
     yield Scheduler([], place.manifest, recorder)
     recorder.close()
 
 
-def runs(unit, n, place):
-    """A run, and what the scheduler would note of it."""
-    done = run(unit, n, execute, place.manifest)
-    assert done.error is None
-    for query, waited in zip(unit.queries, done.waited, strict=True):
-        query.succeeded(done.read, 0.01, waited)
+def put(scheduler, place, *names):  # noqa: F811
+    units = [place.unit([place.live(name, QUERIES[name])]) for name in names]
+    scheduler.add(units)
+    return units
 
 
-def test_light_queries_meet_where_the_first_of_them_is_even_if_it_goes_on_meanwhile(place, scheduler):
-    queries = [place.live(name, QUERIES[name]) for name in ("filter", "null", "everything")]
-    for query in queries:
-        scheduler.add(query)
+def test_queries_meet_where_the_first_of_them_is_even_if_it_goes_on_meanwhile(place, scheduler):  # noqa: F811
+    units = put(scheduler, place, "filter", "null", "everything")
+    queries, lane, fuser = [unit.queries[0] for unit in units], InProcess(), Fuser(scheduler)
     feed(place.log, TIMES)
-    for unit, times in zip(scheduler.units, (4, 3, 3), strict=True):
-        for _ in range(times):
-            runs(unit, 1, place)
-    fuser = Fuser(scheduler)
-    fuser.look(place.log, place.setting)
-    assert [query.hold for query in queries] == [4, 4, 4]
-    assert [unit.waiting(0.0).pending for unit in scheduler.units] == [0, 1, 1]
+    for unit, n in zip(units, (4, 3, 3), strict=True):
+        assert run(unit, n, lane, place.manifest).error is None
+    fuser.look(place.log, time.time())
+    assert [unit.hold for unit in units] == [4, 4, 4]
+    assert [unit.waiting(0.0).pending for unit in units] == [0, 1, 1]
     assert not scheduler.idle
     # A run that had been decided before is not held up.
-    runs(scheduler.units[1], 2, place)
-    fuser.look(place.log, place.setting)
-    assert [query.hold for query in queries] == [5, 5, 5]
-    assert [unit.waiting(0.0).pending for unit in scheduler.units] == [1, 0, 2]
-    for unit in (scheduler.units[0], scheduler.units[2]):
-        runs(unit, unit.waiting(0.0).pending, place)
-    fuser.look(place.log, place.setting)
+    units[1].hold = None
+    assert run(units[1], 2, lane, place.manifest).error is None
+    fuser.look(place.log, time.time())
+    assert [unit.hold for unit in units] == [5, 5, 5]
+    for unit in (units[0], units[2]):
+        assert run(unit, 100, lane, place.manifest).error is None
+    fuser.look(place.log, time.time())
     (fused,) = scheduler.units
-    assert {query.name for query in fused.queries} == {query.name for query in queries}
-    assert [query.hold for query in queries] == [None, None, None]
+    assert {query.name for query in fused.queries} == {"filter", "null", "everything"}
+    assert fused.hold is None
     assert fused.waiting(0.0).pending == 5
-    runs(fused, 100, place)
+    assert run(fused, 100, lane, place.manifest).error is None
+    fused.commit(place.manifest)
     assert scheduler.idle
     assert {q.name: sorted(q.sink.table().column("v").to_pylist()) for q in queries} == {
         "filter": [0, 2, 4, 6, 8],
         "null": [2, 5, 8],
         "everything": list(range(10)),
     }
+    assert all(scheduler.unit_of(query) is fused for query in queries)
 
 
-@pytest.mark.parametrize("how", ["left", "paused", "closed"])
-def test_a_meeting_that_comes_to_nothing_holds_nobody(place, scheduler, how):
-    queries = [place.live(name, QUERIES[name]) for name in ("filter", "null")]
-    for query in queries:
-        scheduler.add(query)
+def test_a_fuser_that_is_closed_holds_nobody(place, scheduler):  # noqa: F811
+    units, lane, fuser = put(scheduler, place, "filter", "null"), InProcess(), Fuser(scheduler)
     feed(place.log, TIMES)
-    for _ in range(3):
-        runs(scheduler.units[0], 1, place)
-        runs(scheduler.units[1], 2, place)
-    fuser = Fuser(scheduler)
-    fuser.look(place.log, place.setting)
-    assert [query.hold for query in queries] == [6, 6]
-    if how == "left":
-        fuser.leave(queries[1])
-    elif how == "closed":
-        fuser.close()
-        fuser.look(place.log, place.setting)
-    else:
-        queries[1].status = "paused"
-        fuser.look(place.log, place.setting)
-    assert [query.hold for query in queries] == [None, None]
-    assert len(scheduler.units) == 2
+    assert run(units[0], 3, lane, place.manifest).error is None
+    fuser.look(place.log, time.time())
+    assert [unit.hold for unit in units] == [3, 3]
+    fuser.close()
+    fuser.look(place.log, time.time())
+    assert [unit.hold for unit in units] == [None, None]
 
 
-def test_heavy_queries_new_ones_and_those_that_failed_together_stay_apart(place, scheduler):
-    names = ("filter", "null", "never", "everything")
-    light, heavy, new, alone = (place.live(name, QUERIES[name]) for name in names)
-    for query in (light, heavy, new, alone):
-        scheduler.add(query)
-        query.succeeded(10, 1.0, NO_RESULTS)
-    for query in (light, heavy, alone):
-        for _ in range(2):
-            query.succeeded(10, 1.0, NO_RESULTS)
-    heavy.succeeded(1_000_000, 1.0, NO_RESULTS)
-    alone.alone = True
+def test_a_query_that_is_paused_is_not_waited_for(place, scheduler):  # noqa: F811
+    units = put(scheduler, place, "filter", "null")
+    units[0].queries[0].status = "paused"
     feed(place.log, TIMES)
-    Fuser(scheduler).look(place.log, place.setting)
-    assert [query.hold for query in (light, heavy, new, alone)] == [None] * 4
+    Fuser(scheduler).look(place.log, time.time())
+    assert [unit.hold for unit in units] == [None, None]
 
 
-def test_an_engine_fuses_light_queries_and_takes_them_apart_when_one_is_paused_or_removed(spark, tmp_path):
+def measured(a, b, *shares):
+    """A unit of queries that give so many results per tuple, as the scheduler has measured it."""
+    cost = Cost(a, b)
+    segments = tuple(Segment(f"q{i}", (Stage(b / len(shares), S),), cost.of(1)) for i, S in enumerate(shares))
+    return Unit(0, Entry("u"), tuple(s.query for s in segments), segments, cost, Basis(segments, cost))
+
+
+def names(groups):
+    return [[query.name for query in group] for group in groups]
+
+
+def queries(shapes):
+    return [SimpleNamespace(name=f"q{i}", compiled=SimpleNamespace(shape=shape)) for i, shape in enumerate(shapes)]
+
+
+def test_where_the_overhead_dominates_all_run_together():
+    assert names(grouped(queries("abc"), measured(1.0, 1e-6, 1.0, 0.5, 0.2), 100)) == [["q0", "q1", "q2"]]
+
+
+def test_where_the_work_dominates_the_best_run_before_the_others():
+    assert names(grouped(queries("abc"), measured(1e-3, 1.0, 0.1, 1.0, 0.01), 100)) == [["q1"], ["q0"], ["q2"]]
+
+
+def test_alike_queries_are_one_piece_of_work():
+    assert names(grouped(queries("aab"), measured(1e-3, 1.0, 0.5, 0.5, 0.8), 100)) == [["q0", "q1"], ["q2"]]
+
+
+@pytest.mark.parametrize("lanes", ["jobs", {"jobs": 1, "resident": 1}])
+def test_an_engine_fuses_queries_and_takes_them_apart_when_one_is_paused_or_removed(spark, tmp_path, lanes):
     source = Fed()
-    with Engine(spark, tmp_path) as engine:
+    with Engine(spark, tmp_path, lanes=lanes) as engine:
         engine.stream("s", source)
         engine.query("even", "SELECT v FROM s WHERE v % 2 = 0")
         engine.query("third", "SELECT v FROM s WHERE v % 3 = 0")
-        engine.query("all", "SELECT v FROM s")
         engine.start("bsd", fuse=True)
+        engine.query("all", "SELECT v FROM s")
 
         def units():
             return {query.unit for query in engine.status().queries}
@@ -200,17 +131,31 @@ def test_an_engine_fuses_light_queries_and_takes_them_apart_when_one_is_paused_o
         source.feed(5)
         caught_up(engine, "even", "third", "all", position=source.given)
         engine.pause("third")
-        assert units() == {"even", "third", "all"}
+        assert "third" in units()
+        assert len(units()) == 2
         source.feed(5)
         caught_up(engine, "even", "all", position=source.given)
         assert engine.queries["third"].progress.cursors["s"] == source.given - 5
         engine.resume("third")
         until(fused)
         engine.remove("all")
-        assert units() == {"even", "third"}
         until(fused)
         source.end()
         assert engine.wait(60)
         total = source.given
         assert sorted(column(engine, "even")) == list(range(0, total, 2))
         assert sorted(column(engine, "third")) == list(range(0, total, 3))
+
+
+def test_an_engine_does_not_fuse_if_it_is_told_not_to(spark, tmp_path):
+    source = Fed()
+    with Engine(spark, tmp_path, lanes="jobs") as engine:
+        engine.stream("s", source)
+        engine.query("even", "SELECT v FROM s WHERE v % 2 = 0")
+        engine.query("all", "SELECT v FROM s")
+        engine.start(fuse=False)
+        source.feed(10)
+        source.end()
+        assert engine.wait(60)
+        assert {query.unit for query in engine.status().queries} == {"even", "all"}
+        assert sorted(column(engine, "even")) == [0, 2, 4, 6, 8]

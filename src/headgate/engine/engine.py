@@ -6,8 +6,9 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -16,27 +17,31 @@ import pyarrow as pa
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from headgate.engine.evaluation import Evaluation, Setting, evaluation
+from headgate.engine.capacity import Capacity, Lanes
+from headgate.engine.drafts import Draft, Drafts
+from headgate.engine.evaluation import Evaluation
+from headgate.engine.fused import KernelUnit, Kin
 from headgate.engine.fusing import Fuser
 from headgate.engine.intake import LiveStream
 from headgate.engine.lanes import JobLane
-from headgate.engine.log.manifest import Manifest, StoredTrain
+from headgate.engine.log.manifest import Manifest, Progress, StoredTrain
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.prepared import Prepared, Views
 from headgate.engine.query import Definition, LiveQuery
 from headgate.engine.reader import JobInput
+from headgate.engine.resident.lane import Channel, ResidentLane
 from headgate.engine.scheduler import Scheduler
 from headgate.engine.session import session
 from headgate.engine.sink.memory_tables import MemoryTables
 from headgate.engine.sink.protocol import Opening, Sink
+from headgate.engine.sink.shared import Shared
 from headgate.engine.source.protocol import Source
 from headgate.engine.spans import seconds
-from headgate.engine.sql.plan import BySession, Catalog, Plan, Relation
-from headgate.engine.sql.planner import plan
+from headgate.engine.sql.plan import BySession, Plan
 from headgate.engine.status import NAME as STATUS
 from headgate.engine.status import Snapshot, snapshot
 from headgate.engine.tables import Table, Tables
-from headgate.engine.units import SingleUnit
+from headgate.engine.units import LiveUnit, SingleUnit
 from headgate.engine.windows import Time, Window
 from headgate.errors import HeadgateError, InputError
 from headgate.policy.protocol import Policy
@@ -51,6 +56,8 @@ _STATUS_EVERY = 0.5
 _SHORTEST_SLICE = 0.25
 _MOST = 200_000
 _MICROS = 1_000_000
+_KERNEL_RUN = 0.002
+"""Seconds of a run of the kernel over nothing, until it is measured."""
 _log = logging.getLogger(__name__)
 
 
@@ -60,6 +67,10 @@ class Engine:
     `spark` is a session to work beside; without one the engine makes its own, on `master`. Everything that has to
     outlive the process is in the `state` folder: start again on the same folder, register the same streams and
     queries, and the engine goes on where it was.
+
+    `lanes` says how many units run at a time: "auto", "jobs" for Spark jobs only, a number, or a number of each kind as
+    in {"jobs": 1, "resident": 2}. Resident lanes are reached over a `channel`: "unix" or "flight"; without one, by
+    what Spark's master says. With `sync`, every commit is on the disk before it counts, which outlives a power cut.
     """
 
     def __init__(
@@ -67,11 +78,11 @@ class Engine:
         spark: SparkSession | None = None,
         state: str | Path = "headgate-state",
         *,
-        lanes: int = 1,
-        master: str = "local[*]",
+        lanes: Lanes = "auto",
+        channel: Channel | None = None,
+        sync: bool = False,
+        master: str | None = None,
     ) -> None:
-        if lanes < 1:
-            raise InputError("an engine has a lane or more", lanes, "Give a number such as 1.")
         self.state = Path(state).absolute()
         try:
             self.state.mkdir(parents=True, exist_ok=True)
@@ -79,7 +90,8 @@ class Engine:
             raise InputError(
                 "a state folder that can be made", f"{self.state} ({error.strerror})", "Name another folder."
             ) from None
-        self._manifest = Manifest(self.state / "manifest.db")
+        self._manifest = Manifest(self.state / "manifest.db", sync=sync)
+        self._sync = sync
         # A context that was there before is somebody's, and is not ours to stop.
         self._owns_spark = spark is None and SparkContext._active_spark_context is None  # noqa: SLF001
         self.spark = session(spark, master)
@@ -88,8 +100,13 @@ class Engine:
         self._tables = Tables(self.state / "tables", self._views)
         self._streams: dict[str, LiveStream] = {}
         self._queries: dict[str, LiveQuery] = {}
-        made = [JobLane(f"lane-{i + 1}", self.spark) for i in range(lanes)]
+        self._drafts = Drafts(self._views, self._streams, self._tables, self.state / "panes")
+        self._capacity = Capacity.of(lanes, self.spark.sparkContext.defaultParallelism)
+        self._channel = channel
+        made = [JobLane(f"lane-{i + 1}", self.spark) for i in range(self._capacity.jobs)]
         self._scheduler = Scheduler(made, self._manifest, self._recorder, self._chores)
+        self._absent: set[str] = set()
+        self._fusing = False
         self._fuser: Fuser | None = None
         self._began = time.time()
         self._started = False
@@ -113,7 +130,7 @@ class Engine:
         Windows over event time go by the column `event_time`, whose values may be out of order by up to `delay`. A
         stream that is silent for longer than `idle` lets its event time go on with the clock.
         """
-        self._check_name("stream", name)
+        self._check_names("stream", [name])
         schema = source.schema(self.spark)
         if event_time is not None:
             self._check_time(name, schema, event_time)
@@ -126,6 +143,7 @@ class Engine:
             event_time=event_time,
             delay=seconds(delay, "the delay of a stream"),
             on_append=lambda train: self._arrived(name, train),
+            sync=self._sync,
         )
         self._views.add_stream(name, schema)
         silent = None if idle is None else seconds(idle, "the idle time of a stream", above=0)
@@ -141,11 +159,16 @@ class Engine:
         the queries that need it cannot be registered.
         """
         if name not in self._tables.columns:
-            self._check_name("table", name)
+            self._check_names("table", [name])
         self._tables.take(name, source, self.spark)
-        for query in self._queries.values():
-            if name in query.plan.tables:
-                self._scheduler.call(query.evaluation.prepare)
+        for query in [each for each in self._queries.values() if name in each.draft.plan.tables]:
+            self._scheduler.call(partial(self._draw_up_again, query))
+            if self._scheduler.home(query) and not self._in_kernel(query):
+                self._scheduler.apart(query)
+                self._scheduler.exchange(query, partial(SingleUnit, query))
+        for unit in self._scheduler.units:
+            if isinstance(unit, KernelUnit) and any(name in query.draft.plan.tables for query in unit.queries):
+                self._scheduler.when_free(unit, partial(unit.install_again, self._tables.snapshots))
 
     def query(
         self,
@@ -155,7 +178,7 @@ class Engine:
         window: str | float | None = None,
         slide: str | float | None = None,
         time: Time | None = None,
-        sink: Sink | None = None,
+        sink: Sink | Shared | None = None,
         group: str = "default",
         limit: str | float = 60.0,
         start: Literal["now", "earliest"] = "now",
@@ -166,37 +189,127 @@ class Engine:
         Results go to the sink; without one they are kept in memory. A run that takes longer than the `limit` is
         stopped. A query that is new starts at what comes `now`, or at the `earliest` train that is still there.
         """
-        self._check_name("query", name)
+        self.query_many(
+            {name: sql},
+            window=window,
+            slide=slide,
+            time=time,
+            sink=sink,
+            group=group,
+            limit=limit,
+            start=start,
+        )
+
+    def query_many(
+        self,
+        texts: Mapping[str, str],
+        *,
+        window: str | float | None = None,
+        slide: str | float | None = None,
+        time: Time | None = None,
+        sink: Sink | Shared | Callable[[str], Sink] | None = None,
+        group: str = "default",
+        limit: str | float = 60.0,
+        start: Literal["now", "earliest"] = "now",
+    ) -> None:
+        """Register many queries at once, by name: all of them or none.
+
+        Those that differ in their constants only are planned once. The sink is one that they share, or a function
+        that makes one for each name; without it, results are kept in memory.
+        """
         if start not in ("now", "earliest"):
             raise InputError("a query starts now or at the earliest", f"'{start}'", "Write start='earliest'.")
         most = seconds(limit, "a query's limit", above=0)
         shape = self._window(window, slide, time)
-        planned = self._plan(name, sql, shape)
-        definition = Definition(sql, "" if shape is None else f"{shape.size}/{shape.slide}", time or "")
-        known = self._manifest.queries().get(name)
-        if known is not None and known != definition.as_json():
-            changed = ", ".join(key for key, value in definition.as_json().items() if known.get(key) != value)
+        self._check_names("query", texts)
+        drafts = [self._drafts.of(name, sql, shape) for name, sql in texts.items()]
+        span = "" if shape is None else f"{shape.size}/{shape.slide}"
+        entries = [(draft, Definition(draft.sql, span, time or "").as_json()) for draft in drafts]
+        for draft, definition in entries:
+            self._check_known(draft.name, definition)
+        begins = [
+            (d.name, definition, d.evaluation.begin(self._start(d.streams, start))) for d, definition in entries
+        ]
+        fresh = [draft.name for draft in drafts if self._manifest.definition(draft.name) is None]
+        progress = self._manifest.enter_many(begins)
+        made: list[LiveQuery] = []
+        try:
+            for draft in drafts:
+                out = self._opened(draft, sink, progress[draft.name])
+                made.append(self._live(draft, group, out, most, progress[draft.name]))
+        except HeadgateError:
+            for query in made:
+                query.close()
+            for name in fresh:
+                self._manifest.remove(name)
+            raise
+        self._queries.update({query.name: query for query in made})
+        if self._started:
+            self._place(made)
+            self._fuse()
+
+    def _draw_up_again(self, query: LiveQuery) -> None:
+        query.draft = self._drafts.again(query.draft)
+
+    def _start(self, streams: Sequence[str], start: str) -> dict[str, int]:
+        logs = {name: self._streams[name].log for name in streams}
+        if start == "earliest":
+            return {name: log.trains[0].first if log.trains else 0 for name, log in logs.items()}
+        return {name: log.head for name, log in logs.items()}
+
+    def _opened(
+        self, draft: Draft, sink: Sink | Shared | Callable[[str], Sink] | None, progress: Progress
+    ) -> Sink | Shared:
+        out = MemoryTables() if sink is None else sink(draft.name) if callable(sink) else sink
+        last = self._manifest.shared(out.name) if isinstance(out, Shared) else progress.receipt
+        out.open(Opening(draft.name, draft.evaluation.schema, self.spark, last, self._sync))
+        return out
+
+    def _live(self, draft: Draft, group: str, out: Sink | Shared, limit: float, progress: Progress) -> LiveQuery:
+        job = _KERNEL_RUN if draft.compiled else self._warm(draft.name, draft.evaluation)
+        return LiveQuery(draft, group, out, limit, progress, empty_job=job)
+
+    def _check_known(self, name: str, definition: Mapping[str, Any]) -> None:
+        known = self._manifest.definition(name)
+        if known is not None and known != definition:
+            changed = ", ".join(key for key, value in definition.items() if known.get(key) != value)
             raise InputError(
                 f"query '{name}' is the one that its state folder knows",
                 f"another {changed}",
                 "Remove it first (engine.remove), or give it another name.",
             )
-        logs = {stream: self._streams[stream].log for stream in _streams_of(planned)}
-        made = evaluation(planned, Setting(name, logs, self._views, self.state / "panes" / name))
-        at = {s: log.trains[0].first if log.trains else 0 for s, log in logs.items()}
-        at = at if start == "earliest" else {s: log.head for s, log in logs.items()}
-        progress = self._manifest.enter(name, definition.as_json(), made.begin(at))
-        out = sink if sink is not None else MemoryTables()
-        try:
-            out.open(Opening(name, made.schema, self.spark, progress.receipt))
-        except HeadgateError:
-            if known is None:
-                self._manifest.remove(name)
-            raise
-        live = LiveQuery(name, group, planned, made, out, most, progress, empty_job=self._warm(name, made))
-        # Whatever looks through the queries meanwhile finds the unit of each.
-        self._scheduler.add(live)
-        self._queries[name] = live
+
+    def _place(self, queries: Sequence[LiveQuery]) -> None:
+        """Give queries units to run in: those of the kernel together, where they stand at the same tuple."""
+        units: list[LiveUnit] = []
+        groups: dict[Any, list[LiveQuery]] = {}
+        for query in queries:
+            if not self._in_kernel(query):
+                units.append(SingleUnit(query))
+                continue
+            kin = Kin.of(query)
+            alone = None if self._fusing and query.status == "running" else query.name
+            groups.setdefault((kin, query.progress.cursors[kin.stream], alone), []).append(query)
+        units += [self._kernel_unit(group) for group in groups.values()]
+        if groups:
+            self._open_residents()
+        self._scheduler.add(units)
+
+    def _in_kernel(self, query: LiveQuery) -> bool:
+        """Whether the kernel is to run a query: on job lanes only if that fuses it with others."""
+        return query.compiled is not None and (self._fusing or self._capacity.resident > 0)
+
+    def _kernel_unit(self, queries: Sequence[LiveQuery]) -> KernelUnit:
+        log = self._streams[queries[0].evaluation.streams[0]].log
+        return KernelUnit(queries, log, self._tables.snapshots, self._manifest)
+
+    def _open_residents(self) -> None:
+        """Start the resident lanes, when there is something for them to do."""
+        if any(lane.kind == "resident" for lane in self._scheduler.lanes):
+            return
+        for i in range(self._capacity.resident):
+            lane = ResidentLane(f"resident-{i + 1}", self.spark, channel=self._channel, folder=self.state / "lanes")
+            self._scheduler.call(partial(self._scheduler.lanes.append, lane))
 
     # What happens to it
 
@@ -207,7 +320,7 @@ class Engine:
             return
         query = self._named(name)
         query.status = "paused"
-        self._apart(query)
+        self._scheduler.apart(query)
         self._scheduler.changed(query.name, "paused")
 
     def resume(self, name: str) -> None:
@@ -225,13 +338,13 @@ class Engine:
         """Forget a query: its progress and its panes, not its results."""
         if name in self._queries:
             query = self._named(name)
-            query.status = "paused"
-            self._apart(query)
-            self._scheduler.remove(self._queries.pop(name))
+            self._scheduler.remove(query)
+            del self._queries[name]
             query.close()
-        elif name not in self._manifest.queries():
+        elif self._manifest.definition(name) is None:
             self._named(name)
         self._manifest.remove(name)
+        self._absent.discard(name)
         shutil.rmtree(self.state / "panes" / name, ignore_errors=True)
 
     def start(
@@ -249,11 +362,12 @@ class Engine:
         """
         if self._started:
             raise InputError("an engine is started once", "a second start", "Use switch() for another policy.")
-        for absent in sorted(set(self._manifest.queries()) - set(self._queries)):
+        self._absent = self._manifest.names() - set(self._queries)
+        for absent in sorted(self._absent):
             _log.warning("query %s of this state folder is not registered; its tuples are kept for it", absent)
         made = self._made(policy, train, options)
         self._use(*made, options, fuse=policy == AUTO if fuse is None else fuse)
-        self._fuse()
+        self._place(list(self._queries.values()))
         self._scheduler.start()
         self._started = True
         for stream in self._streams.values():
@@ -277,9 +391,20 @@ class Engine:
         made = self._made(policy, train, options)
         if self._fuser:
             self._fuser.close()
-        for query in self._queries.values():
-            self._apart(query)
         self._scheduler.call(lambda: self._use(*made, options, fuse=policy == AUTO if fuse is None else fuse))
+        self._regroup()
+
+    def _regroup(self) -> None:
+        """Give queries the units that go with how they are fused now."""
+        for query in list(self._queries.values()):
+            if not self._fusing:
+                self._scheduler.apart(query)
+            kernel = isinstance(self._scheduler.unit_of(query), KernelUnit)
+            if kernel and not self._in_kernel(query):
+                self._scheduler.exchange(query, partial(SingleUnit, query))
+            elif self._in_kernel(query) and not kernel:
+                self._open_residents()
+                self._scheduler.exchange(query, partial(self._kernel_unit, [query]))
         self._fuse()
 
     def _made(
@@ -300,6 +425,7 @@ class Engine:
         for query in list(self._queries.values()):
             query.forget()
         self._scheduler.use(name, made, bounds.most)
+        self._fusing = fuse
         self._fuser = Fuser(self._scheduler) if fuse else None
 
     def _bounds(self) -> dict[str, float]:
@@ -381,14 +507,6 @@ class Engine:
 
     # Inside
 
-    def _apart(self, query: LiveQuery) -> None:
-        """See that the query has a unit of its own, so that what happens to it happens to no other."""
-        if self._fuser:
-            self._fuser.leave(query)
-        while len((unit := self._scheduler.unit_of(query)).queries) > 1:
-            if not self._scheduler.swap([unit], [SingleUnit(each) for each in unit.queries]):
-                time.sleep(0.01)
-
     def _arrived(self, name: str, train: StoredTrain) -> None:
         if train.count:
             at, until = train.arrived_first / _MICROS, train.arrived_last / _MICROS
@@ -397,18 +515,19 @@ class Engine:
 
     def _chores(self) -> None:
         """About once a second: let time pass in silent streams, and let go of trains that nobody needs."""
-        # Queries are added and removed by other threads meanwhile.
-        queries = list(self._queries.values())
-        absent = set(self._manifest.queries()) - {query.name for query in queries}
+        units = list(self._scheduler.units)
         for name, stream in list(self._streams.items()):
-            readers = [query for query in queries if name in query.evaluation.streams]
-            stream.pass_time([window for query in readers if (window := _window_of(query.plan))])
-            if not absent:
-                needed = [query.evaluation.needed(query.progress, name) for query in readers]
+            readers = [unit for unit in units if name in unit.queries[0].evaluation.streams]
+            windows = {_window_of(query.draft.plan) for unit in readers for query in _different(unit)}
+            stream.pass_time([window for window in windows if window])
+            if not self._absent:
+                kept = [query for unit in readers for query in _different(unit)]
+                needed = [query.evaluation.needed(query.durable, name) for query in kept]
                 stream.log.drop(min(needed, default=stream.log.head))
-        for query in queries:
-            if not self._scheduler.unit_of(query).busy:
-                query.evaluation.tidy(query.progress)
+        for unit in units:
+            if not unit.busy:
+                for query in _different(unit):
+                    query.evaluation.tidy(query.progress, query.durable)
 
     def _warm(self, name: str, made: Evaluation) -> float:
         """Run over nothing, twice: the second time is that of an empty job."""
@@ -426,12 +545,15 @@ class Engine:
         while not self._ending.wait(_STATUS_EVERY):
             self._write_status(self.status(), running=True)
             self._fuse()
+            now = time.time()
+            for sink in {id(query.sink): query.sink for query in list(self._queries.values())}.values():
+                sink.tick(now)
 
     def _fuse(self) -> None:
         fuser = self._fuser
-        for name, stream in list(self._streams.items()):
+        for stream in list(self._streams.values()):
             if fuser:
-                fuser.look(stream.log, Setting(name, {name: stream.log}, self._views, self.state))
+                fuser.look(stream.log, time.time())
 
     def _write_status(self, found: Snapshot, *, running: bool) -> None:
         file = self.state / STATUS
@@ -441,14 +563,6 @@ class Engine:
             temporary.rename(file)
         except OSError as error:
             _log.warning("cannot write %s: %s", file, error.strerror)
-
-    def _plan(self, name: str, sql: str, window: Window | None) -> Plan:
-        streams = {n: Relation(tuple(s.log.schema.names), s.log.event_time) for n, s in self._streams.items()}
-        try:
-            return plan(sql, Catalog(streams, self._tables.columns), window)
-        except InputError as error:
-            where = f"query '{name}'" + (f", {error.place}" if error.place else "")
-            raise InputError(error.rule, error.got, error.remedy, where) from None
 
     @staticmethod
     def _window(size: str | float | None, slide: str | float | None, time: Time | None) -> Window | None:
@@ -463,13 +577,16 @@ class Engine:
         step = length if slide is None else round(seconds(slide, "a window's slide", above=0) * _MICROS)
         return Window(length, step, time or "event")
 
-    def _check_name(self, noun: str, name: str) -> None:
-        if not _NAME.fullmatch(name):
-            remedy = "Use letters, digits and underscores, a letter first."
-            raise InputError(f"a {noun} has a plain name", f"'{name}'", remedy)
+    def _check_names(self, noun: str, names: Iterable[str]) -> None:
         taken = {n.lower() for n in (*self._streams, *self._tables.columns, *self._queries)}
-        if name.lower() in taken:
-            raise InputError("names of streams, tables and queries differ", f"a second '{name}'", "Use another one.")
+        for name in names:
+            if not _NAME.fullmatch(name):
+                remedy = "Use letters, digits and underscores, a letter first."
+                raise InputError(f"a {noun} has a plain name", f"'{name}'", remedy)
+            if name.lower() in taken:
+                rule = "names of streams, tables and queries differ"
+                raise InputError(rule, f"a second '{name}'", "Use another one.")
+            taken.add(name.lower())
 
     @staticmethod
     def _check_time(stream: str, schema: pa.Schema, column: str) -> None:
@@ -487,9 +604,11 @@ class Engine:
         return self._queries[name]
 
 
-def _streams_of(planned: Plan) -> Sequence[str]:
-    found: Sequence[str] = getattr(planned, "streams", None) or (planned.stream,)  # type: ignore[union-attr]
-    return found
+def _different(unit: LiveUnit) -> Sequence[LiveQuery]:
+    """The queries of a unit that are not at the same place as its first: of a cohort, those that have panes."""
+    if not isinstance(unit, KernelUnit):
+        return unit.queries
+    return unit.queries if unit.kin.window else unit.queries[:1]
 
 
 def _window_of(planned: Plan) -> Window | None:

@@ -1,163 +1,126 @@
-"""Which queries to run in one job: those whose work in a train is less than the job around it.
+"""Which queries run in one unit: PDT's question, asked of the train.
 
-Where the overhead of a job dominates, no order of separate jobs is as good as one job for all; where the work
-dominates, separate units leave the policy its choice. The scheduler measures both, so this can be decided as it runs.
-Queries that have hardly run yet are taken for light; if they are not, they are taken apart, and measured one by one.
+Scanning a train and sending a command cost the same however many queries run in it: that is the shared operator.
+Each query brings a benefit and a cost of its own behind it. Where the shared part dominates, everything is worth
+running together; where the work of the queries does, the best of them alone are worth more, and a policy that may
+choose between units has something to win. The scheduler measures both, so this is decided as the engine runs.
+
+Queries that are new are taken for light. They are fused where they stand at the same tuple; those that do not are
+made to meet: who is ahead waits there.
 """
 
 import logging
-import math
 import threading
+from collections.abc import Sequence
 
-from headgate.engine.evaluation.protocol import Setting
+from headgate.engine.fused import KernelUnit
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.query import LiveQuery
 from headgate.engine.scheduler import Scheduler
-from headgate.engine.units import FusedUnit, LiveUnit, SingleUnit, fusable, fused_sql
-from headgate.errors import InputError
+from headgate.model.sharing import Branch, pdt_opt
 from headgate.model.unit import Unit
 from headgate.policy.bsd import BSD
 
-_FEW = 3
+_FEW = 20
 """Runs of a unit before its cost is believed."""
 
-_ENOUGH = 5.0
-"""A fused unit whose work in a train is so many times the job's overhead has nothing to win from growing."""
+_ENOUGH = 4.0
+"""A unit whose work in a train is so many times its overhead may be worth taking apart."""
 
-_INSTANT = 1e-9
+_PATIENCE = 5.0
+"""Seconds between two changes of the units of one stream."""
+
 _log = logging.getLogger(__name__)
 
 
 class Fuser:
-    """Fuses the light queries of a stream, once they have come to the same position."""
+    """Fuses the queries of a stream that the kernel runs, and takes units apart that have become heavy."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         # A meeting is not left while it is about to fuse.
         self._lock = threading.Lock()
         self._over = False
-        self._meeting: dict[str, tuple[tuple[LiveQuery, ...], int]] = {}
-        self._known: set[str] = set()
-        self._made = 0
+        self._changed: dict[str, float] = {}
+        self._kept_apart: set[str] = set()
 
-    def look(self, log: StreamLog, setting: Setting) -> None:
-        """Begin or go on with the fusing of a stream's light queries. Not for the scheduler's thread: it plans."""
+    def look(self, log: StreamLog, now: float) -> None:
+        """Begin or go on with the fusing of a stream's queries. Not for the scheduler's thread."""
         with self._lock:
-            if log.name in self._meeting:
-                self._meet(log, setting)
-            elif not self._over:
-                self._call(log, setting)
-
-    def leave(self, query: LiveQuery) -> None:
-        """Let go of a meeting that the query takes part in."""
-        with self._lock:
-            for stream, (queries, _) in list(self._meeting.items()):
-                if query in queries:
-                    self._end(stream)
+            if self._over:
+                return
+            units = [u for u in self._scheduler.units if isinstance(u, KernelUnit) and u.kin.stream == log.name]
+            for kin in dict.fromkeys(unit.kin for unit in units):
+                alike = [unit for unit in units if unit.kin == kin]
+                light = [unit for unit in alike if self._may_fuse(unit)]
+                if len(light) > 1:
+                    self._meet(log, light)
+                if now - self._changed.get(log.name, 0.0) > _PATIENCE:
+                    for unit in alike:
+                        self._part(unit, now)
 
     def close(self) -> None:
-        """Let go of all meetings, and call no others."""
+        """Let everybody go on, and fuse no more."""
         with self._lock:
             self._over = True
-            for stream in list(self._meeting):
-                self._end(stream)
-
-    def _call(self, log: StreamLog, setting: Setting) -> None:
-        self._part(log.name)
-        light = self._light(log.name)
-        if len(light) < 2:
-            return
-        queries = tuple(query for unit in light for query in unit.queries)
-        self._hold(log.name, queries)
-        self._meet(log, setting)
-
-    def _hold(self, stream: str, queries: tuple[LiveQuery, ...]) -> None:
-        at = max(query.progress.cursors[stream] for query in queries)
-        for query in queries:
-            query.hold = at
-        self._meeting[stream] = queries, at
+            for unit in self._scheduler.units:
+                unit.hold = None
         self._scheduler.wake()
 
-    def _meet(self, log: StreamLog, setting: Setting) -> None:
-        queries, at = self._meeting[log.name]
-        if any(query.status != "running" or query.alone for query in queries):
-            self._end(log.name)
-            return
-        cursors = {query.progress.cursors[log.name] for query in queries}
-        if cursors != {at}:
-            # A run that was under way when they were called may have gone beyond.
-            if max(cursors) > at:
-                self._hold(log.name, queries)
-            return
-        try:
-            parts = [part for query in queries if (part := fusable(query))]
-            plan = setting.prepare(fused_sql(log.name, parts))
-        except InputError as error:
-            _log.warning("stream %s: its light queries stay apart: %s", log.name, error)
-            for query in queries:
-                query.alone = True
-            self._end(log.name)
-            return
-        self._made += 1
-        fused = FusedUnit(f"fused-{log.name}-{self._made}", queries, log, plan)
-        old = list({id(u): u for u in map(self._scheduler.unit_of, queries)}.values())
+    def _may_fuse(self, unit: KernelUnit) -> bool:
+        running = all(query.status == "running" for query in unit.queries[:1])
+        return running and unit.name not in self._kept_apart and not unit.losses
 
-        def together() -> bool:
-            # A run that was under way when they were called may have ended while the plan was made.
-            return all(query.progress.cursors[log.name] == at for query in queries)
-
-        if self._scheduler.swap(old, [fused], together):
-            _log.info("stream %s: %d light queries run as one unit", log.name, len(queries))
-        self._end(log.name)
-
-    def _end(self, stream: str) -> None:
-        queries, _ = self._meeting.pop(stream)
-        for query in queries:
-            query.hold = None
+    def _meet(self, log: StreamLog, units: Sequence[KernelUnit]) -> None:
+        at = max(unit.cohort.position for unit in units)
+        for unit in units:
+            unit.hold = at
         self._scheduler.wake()
+        first = max(units, key=lambda unit: len(unit.queries))
+        there = [unit for unit in units if unit is not first and unit.cohort.position == at]
+        if first.cohort.position != at or not there:
+            return
+        if self._scheduler.merge(first, there, at):
+            _log.info("stream %s: %d queries run as one unit", log.name, len(first.queries))
+        if len(there) == len(units) - 1:
+            first.hold = None
+            self._scheduler.wake()
 
-    def _candidate(self, unit: LiveUnit, stream: str) -> bool:
-        running = all(q.status == "running" and not q.alone and fusable(q) for q in unit.queries)
-        return running and unit.queries[0].evaluation.streams[0] == stream
+    def _part(self, unit: KernelUnit, now: float) -> None:
+        """Take a unit apart whose work is more than its overhead, if some of its queries are worth more alone."""
+        measured = self._scheduler.measured(unit.name)
+        served = unit.served
+        if len(unit.queries) < 2 or measured is None or served.runs < _FEW:
+            return
+        n = served.tuples / served.runs
+        if measured.cost.b * n < _ENOUGH * measured.cost.a:
+            return
+        groups = grouped(unit.queries, measured, n)
+        if len(groups) < 2:
+            return
+        if made := self._scheduler.split(unit, groups):
+            self._changed[unit.kin.stream] = now
+            self._kept_apart |= {each.name for each in made}
+            _log.info("stream %s: %d queries run as %d units", unit.kin.stream, len(unit.queries), len(made))
 
-    def _light(self, stream: str) -> list[LiveUnit]:
-        """Light units in the order of their priority, as many as make one that is not."""
-        found: list[tuple[float, float, LiveUnit]] = []
-        for unit in self._scheduler.units:
-            measured = self._scheduler.measured(unit.name)
-            if measured is None or not self._candidate(unit, stream):
-                continue
-            alone = len(unit.queries) == 1
-            known = unit.queries[0].progress.run >= _FEW
-            if alone and known:
-                self._known.add(unit.name)
-            work = self._work(unit, measured) if known else 0.0
-            if work < (1 if alone else _ENOUGH):
-                found.append((BSD.static(measured), work, unit))
-        chosen: list[LiveUnit] = []
-        total = 0.0
-        for _, work, unit in sorted(found, key=lambda each: -each[0]):
-            if total >= _ENOUGH:
-                break
-            chosen.append(unit)
-            total += work
-        return chosen
 
-    def _part(self, stream: str) -> None:
-        """Take units apart that were fused before their queries were known, and turn out to be heavy."""
-        for unit in list(self._scheduler.units):
-            names = {query.name for query in unit.queries}
-            measured = self._scheduler.measured(unit.name)
-            if len(names) < 2 or names <= self._known or measured is None or not self._candidate(unit, stream):
-                continue
-            if unit.queries[0].served.runs >= _FEW and self._work(unit, measured) > 2 * _ENOUGH:
-                _log.info("stream %s: %d queries are not light, and run one by one", stream, len(names))
-                self._scheduler.swap([unit], [SingleUnit(query) for query in unit.queries])
-                self._known |= names
+def grouped(queries: Sequence[LiveQuery], measured: Unit, n: float) -> list[list[LiveQuery]]:
+    """The queries in the units that PDT makes of them, the most worth running first.
 
-    @staticmethod
-    def _work(unit: LiveUnit, measured: Unit) -> float:
-        """The work of a train, in overheads of a job. Where none has run of late, what waits is the next train."""
-        served = unit.queries[0].served
-        n = served.tuples / served.runs if served.runs >= _FEW else unit.waiting(math.inf).pending
-        return measured.cost.b * n / max(measured.cost.a, _INSTANT)
+    A benefit is that of BSD. The work of a train is shared out by shape: alike queries cost hardly more than one.
+    """
+    shapes: dict[object, list[LiveQuery]] = {}
+    for query in queries:
+        shapes.setdefault(query.compiled.shape if query.compiled else query.name, []).append(query)
+    alike = list(shapes.values())
+    work = measured.cost.b * n / len(alike)
+    worth = {s.query: BSD.weight(s) for s in measured.segments}
+    branches = [Branch(sum(worth.get(query.name, 0.0) for query in each), work) for each in alike]
+    found: list[list[LiveQuery]] = []
+    left = list(range(len(alike)))
+    while left:
+        chosen = pdt_opt([branches[i] for i in left], measured.cost.a).chosen
+        taken = {left[i] for i in chosen} if chosen else set(left)
+        found.append([query for i in left if i in taken for query in alike[i]])
+        left = [i for i in left if i not in taken]
+    return found

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -22,20 +23,24 @@ _HOLDS = ("Exchange", "Subquery", "TableCache", "InMemory")
 
 
 class Prepared:
-    """A query as a Spark plan. `reused` tells whether its plan is run again as it is."""
+    """A query as Spark has resolved it; its plan is made when it runs for the first time."""
 
     def __init__(self, frame: DataFrame) -> None:
-        self._frame = frame
+        self.frame = frame
         self.schema = to_arrow_schema(_nullable(frame.schema), timezone="UTC")
-        self.reused = not _keeps_tuples(frame._jdf.queryExecution().executedPlan())  # noqa: SLF001
+
+    @cached_property
+    def reused(self) -> bool:
+        """Whether its plan is run again as it is."""
+        return not _keeps_tuples(self.frame._jdf.queryExecution().executedPlan())  # noqa: SLF001
 
     def run(self, given: JobInput, description: str) -> pa.Table:
         """Execute it over the given tuples, as a job of the calling thread."""
-        context = self._frame.sparkSession.sparkContext
+        context = self.frame.sparkSession.sparkContext
         context.setLocalProperty(reader.PROPERTY, given.text())
         context.setJobDescription(description)
         # Exchanges and subqueries keep their first result: such a plan is made anew from the analysed query.
-        frame = self._frame if self.reused else self._frame.select("*")
+        frame = self.frame if self.reused else self.frame.select("*")
         return frame.toArrow().cast(self.schema)
 
 

@@ -1,23 +1,28 @@
 """A registered query while the engine runs: its evaluation, its sink, how far it has come and how it fares."""
 
 import logging
+import time
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from headgate.engine.compiled import Compiled
+from headgate.engine.drafts import Draft
 from headgate.engine.evaluation import Evaluation
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
 from headgate.engine.log.manifest import Progress
 from headgate.engine.sink.protocol import Receipt, Sink
-from headgate.engine.sql.plan import Plan
+from headgate.engine.sink.shared import Shared
 from headgate.errors import HeadgateError
 from headgate.model.operator import FREE
 from headgate.monitor.figures import Response, Served
 from headgate.monitor.responses import Responses
 
 Status = Literal["running", "paused", "failed"]
+Floats = NDArray[np.float64]
 
 _ATTEMPTS = 3
 _BACKOFF = 0.5
@@ -37,73 +42,203 @@ class Definition:
         return {"sql": self.sql, "window": self.window, "time": self.time}
 
 
-@dataclass
+@dataclass(slots=True)
+class Cohort:
+    """Queries that move along together: one cursor for all of them, ahead of the one that the manifest keeps."""
+
+    id: int
+    stream: str
+    position: int
+    kept: int
+    tuples: int = 0
+    kept_tuples: int = 0
+
+
+@dataclass(slots=True)
 class LiveQuery:
     """One query on the engine. The scheduler's thread asks and takes note; the lane that runs it moves it on.
 
-    A query on `hold` reads up to that position only, where others meet it to be fused; one that is `alone` is not.
+    It goes ahead in memory, and what the manifest keeps follows commit by commit: `progress` against `kept`. Results
+    go to a sink that may see them twice at once, and to one that may not with the commit. A query that is `alone`, for the
+    reason that this gives, is not run by the kernel any more.
     """
 
-    name: str
+    draft: Draft
     group: str
-    plan: Plan
-    evaluation: Evaluation
-    sink: Sink
+    sink: Sink | Shared
     limit: float
-    progress: Progress
+    kept: Progress
     status: Status = "running"
     reason: str | None = None
     attempts: int = 0
     resting: float = 0.0
     most: float = float("inf")
-    hold: int | None = None
-    alone: bool = False
+    alone: str | None = None
     empty_job: float = 0.0
     responses: Responses = field(default_factory=Responses)
     served: Served = field(init=False)
+    _ahead: Progress = field(init=False)
+    _cohort: Cohort | None = field(default=None, init=False)
+    _joined: int = field(default=0, init=False)
+    _rows: list[pa.Table] = field(default_factory=list, init=False)
+    _due: list[Floats] = field(default_factory=list, init=False)
     _unpublished: Receipt | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.served = Served(self.name, self.group, FREE)
+        self._ahead = self.kept
+
+    @property
+    def name(self) -> str:
+        """The name under which it is registered."""
+        return self.draft.name
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """How it is run."""
+        return self.draft.evaluation
+
+    @property
+    def compiled(self) -> Compiled | None:
+        """What the kernel does for it, if it can and has not failed."""
+        return None if self.alone else self.draft.compiled
+
+    @property
+    def why_not(self) -> str | None:
+        """Why it runs on a Spark plan of its own."""
+        return self.alone or self.draft.why_not
+
+    # How far it has come
+
+    @property
+    def progress(self) -> Progress:
+        """How far it has come in memory."""
+        cohort = self._cohort
+        if cohort is None:
+            return self._ahead
+        tuples = self._ahead.tuples + cohort.tuples - self._joined
+        return replace(self._ahead, cursors={cohort.stream: cohort.position}, tuples=tuples)
+
+    @property
+    def durable(self) -> Progress:
+        """How far it has come in the manifest."""
+        cohort = self._cohort
+        return self.kept if cohort is None else replace(self.kept, cursors={cohort.stream: cohort.kept})
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether it has rows or a progress of its own that the manifest does not know."""
+        return bool(self._rows or self._ahead.fresh) or self._ahead != self.kept
+
+    @property
+    def eager(self) -> bool:
+        """Whether results wait for a commit that have no reason to wait."""
+        return bool(self._rows) and self.sink.guarantee == "at least once"
+
+    def join(self, cohort: Cohort) -> None:
+        """Move along with others from now on."""
+        self._cohort, self._joined = cohort, cohort.tuples
+
+    def leave(self, position: int) -> None:
+        """Move on alone, from a position on that the cohort has reached or passed."""
+        cohort = self._cohort
+        if cohort is None:
+            return
+        own, behind = self._ahead, cohort.position - position
+        self._ahead = replace(own, cursors={cohort.stream: position}, tuples=self.progress.tuples - behind)
+        kept = own.tuples + cohort.kept_tuples - self._joined
+        self.kept = replace(self.kept, cursors={cohort.stream: cohort.kept}, tuples=kept)
+        self._cohort = None
 
     def waiting(self, now: float) -> Waiting:
         """What the policy may choose: nothing while the query is paused, or rests after an error."""
         if self.status != "running" or now < self.resting:
             return NOTHING
-        found = self.evaluation.waiting(self.progress)
+        progress = self.progress
+        found = self.evaluation.waiting(progress)
         if not found.pending and self._unpublished is not None:
             # Nothing may come any more that would have it published on the way.
-            return Waiting(1, now, min(self.progress.cursors.values()))
+            return Waiting(1, now, min(progress.cursors.values()))
         return found
 
-    def stage(self, step: Step) -> Progress:
-        """Hand a step's rows to the sink; gives the progress to commit."""
+    # What a run does
+
+    def take(self, step: Step) -> Floats:
+        """Go on in memory by a step. Gives the response times of what went out at once."""
         self.publish()
-        old = self.progress
-        receipt = self.sink.stage(old.run + 1, step.rows)
-        return replace(
-            step.progress,
-            run=old.run + 1,
-            receipt=receipt,
-            results=old.results + step.rows.num_rows,
-            tuples=old.tuples + step.read,
+        rows, due, out = self._rows, self._due, _NONE
+        if step.rows.num_rows:
+            rows, due = [*rows, step.rows], [*due, step.due]
+        ahead = self._ahead
+        if rows and self.sink.guarantee == "at least once" and not isinstance(self.sink, Shared):
+            ahead, out = self._handed_over(self.sink, rows, due)
+            rows, due, self._unpublished = [], [], ahead.receipt
+        own = step.progress
+        if self._cohort is not None:
+            own = replace(own, cursors=ahead.cursors, tuples=ahead.tuples - step.read)
+        self._rows, self._due = rows, due
+        self._ahead = replace(
+            own, run=ahead.run, receipt=ahead.receipt, results=ahead.results, tuples=own.tuples + step.read
         )
+        if out.size:
+            self.publish()
+        return waits(out)
+
+    def stage(self) -> tuple[Progress, Floats, pa.Table | None]:
+        """Hand all rows to the sink; gives the progress to commit, since when the rows were due, and the rows.
+
+        A sink that others share takes the rows of all of them together.
+        """
+        self.publish()
+        settled = self.evaluation.settle(self._ahead)
+        if not self._rows:
+            self._ahead = settled
+            return settled, _NONE, None
+        if isinstance(self.sink, Shared):
+            rows = pa.concat_tables(self._rows)
+            counted = replace(settled, run=settled.run + 1, results=settled.results + rows.num_rows)
+            return counted, np.concatenate(self._due), rows
+        staged, due = self._handed_over(self.sink, self._rows, self._due)
+        return replace(settled, run=staged.run, receipt=staged.receipt, results=staged.results), due, None
 
     def committed(self, progress: Progress) -> None:
-        """Go on from what has been committed."""
-        self.progress, self._unpublished = progress, progress.receipt
+        """Go on from what the manifest keeps from now on."""
+        if (
+            progress.run != self.kept.run
+            and self.sink.guarantee == "exactly once"
+            and not isinstance(self.sink, Shared)
+        ):
+            self._unpublished = progress.receipt
+        self.kept = self._ahead = progress
+        self._rows, self._due = [], []
 
     def publish(self) -> None:
         """Show what is committed. A run whose publishing failed is shown before the next is staged."""
-        if self._unpublished is not None:
+        if self._unpublished is not None and not isinstance(self.sink, Shared):
             self.sink.publish(self._unpublished)
             self._unpublished = None
 
-    def succeeded(self, read: int, busy: float, waited: NDArray[np.float64]) -> None:
-        """Take note of a run: the tuples it read, the time it took, the response times of its results."""
-        self.attempts, self.reason, self.resting = 0, None, 0.0
+    def roll_back(self) -> None:
+        """Forget what is not committed, to run it again."""
+        self._ahead, self._rows, self._due = self.kept, [], []
+
+    def _handed_over(self, sink: Sink, rows: list[pa.Table], due: list[Floats]) -> tuple[Progress, Floats]:
+        table = rows[0] if len(rows) == 1 else pa.concat_tables(rows)
+        run = self._ahead.run + 1
+        receipt = sink.stage(run, table)
+        results = self._ahead.results + table.num_rows
+        return replace(self._ahead, run=run, receipt=receipt, results=results), np.concatenate(due)
+
+    # How it fares
+
+    def answered(self, waited: Floats) -> None:
+        """Take note of the response times of results."""
         self.responses.add(waited)
-        self.served.add(read, busy, len(waited), Response.of(waited))
+        self.served.answer(len(waited), Response.of(waited))
+
+    def succeeded(self) -> None:
+        """Take note that a run has gone well."""
+        self.attempts, self.reason, self.resting = 0, None, 0.0
 
     def failed(self, error: str, n: int, now: float, *, too_long: bool) -> None:
         """Take note of an error: rest, then try again, with a shorter train if it took too long, or give up."""
@@ -131,3 +266,12 @@ class LiveQuery:
             self.sink.close()
         except HeadgateError as error:
             _log.warning("query %s: %s", self.name, error)
+
+
+_NONE: Floats = np.empty(0)
+
+
+def waits(due: Floats) -> Floats:
+    """The response times of results that go out now."""
+    found: Floats = np.maximum(time.time() - due, 0.0)
+    return found

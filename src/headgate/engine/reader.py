@@ -100,7 +100,7 @@ def tuples(named: dict[str, Any], stream: str, columns: list[str]) -> Iterator[p
         if given["time"] and (named.get("window") or named.get("bounds") or named.get("on_time") is not None):
             times = pc.cast(table.column(given["time"]), pa.int64()).to_numpy()
             keep = _kept(named, times, before)
-            if "_time" in columns:
+            if not {"_time", "_pane", "_late"}.isdisjoint(columns):
                 table = table.append_column("_time", pa.array(times))
                 table = _with_panes(table, named.get("window"), times, before)
         if "_position" in columns:

@@ -7,12 +7,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
+from headgate.engine.evaluation.protocol import NOTHING
+from headgate.engine.fused import KernelUnit
 from headgate.engine.lanes import Lane
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.query import LiveQuery
-from headgate.engine.units import Done, LiveUnit, SingleUnit, model, run
+from headgate.engine.running import Done, message, run
+from headgate.engine.units import MOST_SEGMENTS, LiveUnit, SingleUnit, model, segments
 from headgate.model.unit import Unit
 from headgate.monitor.statistics import Measured
 from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
@@ -20,6 +24,9 @@ from headgate.record import Changed, Planned, Ran, Recorder
 
 _TICK = 0.2
 """Seconds after which the loop looks around even if nothing has happened: limits, rests, statistics."""
+
+_LOSSES, _ERRORS = 2, 3
+"""So many lanes lost, or errors, in a row, and a unit is taken apart to find out whose fault it is."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +48,7 @@ class Overhead:
     """Where the time of runs went that was not Spark's: deciding, and staging and committing."""
 
     runs: int = 0
+    busy: float = 0.0
     deciding: float = 0.0
     around: float = 0.0
 
@@ -60,7 +68,7 @@ class Scheduler:
         recorder: Recorder,
         chores: Callable[[], None] = lambda: None,
     ) -> None:
-        self.lanes = lanes
+        self.lanes = list(lanes)
         self.units: list[LiveUnit] = []
         self.overhead = Overhead()
         self.policy_name = ""
@@ -69,6 +77,7 @@ class Scheduler:
         self._most = math.inf
         self._measured = Measured([], in_jobs=True)
         self._models: Sequence[Unit] = ()
+        self._home: dict[str, LiveUnit] = {}
         self._assigned: dict[str, _Assigned] = {}
         self._todo: deque[tuple[Callable[[], None], threading.Event]] = deque()
         self._wake = threading.Event()
@@ -112,38 +121,117 @@ class Scheduler:
         if failed:
             raise failed[0]
 
-    def add(self, query: LiveQuery) -> None:
-        """Take a query into the plan."""
-        self.call(lambda: self._replan([*self.units, SingleUnit(query)]))
-        self.changed(query.name, "added")
+    def add(self, units: Sequence[LiveUnit]) -> None:
+        """Take units into the plan."""
+        self.call(lambda: self._replace([], units))
 
     def remove(self, query: LiveQuery) -> None:
         """Take a query out of the plan, once its run is over."""
         query.status = "paused"
-        unit = self.unit_of(query)
-        while unit.busy:
-            time.sleep(_TICK / 10)
-        self.call(lambda: self._replace([unit], [SingleUnit(q) for q in unit.queries if q is not query]))
-        self.changed(query.name, "removed")
+        self.apart(query)
+        unit = self._home.get(query.name)
+        if unit is None:
+            return
 
-    def swap(
-        self, old: Sequence[LiveUnit], new: Sequence[LiveUnit], holds: Callable[[], bool] = lambda: True
-    ) -> bool:
-        """Put other units in the place of some, unless one of those is running or gone or something does not hold."""
+        def drop() -> None:
+            if isinstance(unit, KernelUnit):
+                unit.commit(self._manifest)
+                unit.release([query], unit.cohort.position, self._manifest)
+            self._replace([unit], [])
+            self._home.pop(query.name, None)
+
+        self.when_free(unit, drop)
+
+    def apart(self, query: LiveQuery) -> None:
+        """See that the query has a unit of its own, so that what happens to it happens to no other."""
+        while (unit := self._home.get(query.name)) is not None and len(unit.queries) > 1:
+            self.when_free(unit, partial(self._part, unit, [[query]]))
+
+    def merge(self, first: KernelUnit, others: Sequence[KernelUnit], at: int) -> bool:
+        """Take the queries of other units into one, if all stand at a position; False if they do not, or one runs."""
         made: list[bool] = []
 
         def change() -> None:
-            free = all(unit in self.units and not unit.busy for unit in old) and holds()
-            if free:
-                self._replace(old, new)
-            made.append(free)
+            units = [first, *others]
+            free = all(unit in self.units and not unit.busy and unit.cohort.position == at for unit in units)
+            if free and all(self._saved(unit) for unit in units):
+                queries = [query for unit in others for query in unit.queries]
+                for unit in others:
+                    unit.release(unit.queries, at, self._manifest)
+                first.add(queries, self._manifest)
+                self._replace(others, [], kept=first)
+                made.append(True)
 
         self.call(change)
-        return bool(made) and made[0]
+        return bool(made)
+
+    def split(self, unit: KernelUnit, groups: Sequence[Sequence[LiveQuery]]) -> Sequence[LiveUnit]:
+        """Take a unit apart into one for each group, the first of which stays; none if it runs."""
+        made: list[LiveUnit] = []
+
+        def change() -> None:
+            if unit in self.units and not unit.busy:
+                made.extend([unit, *self._part(unit, groups[1:])])
+
+        self.call(change)
+        return made
+
+    def exchange(self, query: LiveQuery, make: Callable[[], LiveUnit]) -> None:
+        """Give a query that has a unit of its own another one, between two runs."""
+        unit = self.unit_of(query)
+
+        def change() -> None:
+            if isinstance(unit, KernelUnit):
+                unit.commit(self._manifest)
+                unit.release([query], unit.cohort.position, self._manifest)
+            self._replace([unit], [make()])
+
+        self.when_free(unit, change)
 
     def unit_of(self, query: LiveQuery) -> LiveUnit:
         """The unit that runs a query."""
-        return next(unit for unit in self.units if query in unit.queries)
+        return self._home[query.name]
+
+    def home(self, query: LiveQuery) -> LiveUnit | None:
+        """The unit that runs a query, if it has one yet."""
+        return self._home.get(query.name)
+
+    def when_free(self, unit: LiveUnit, change: Callable[[], object]) -> None:
+        """Make a change that concerns a unit, between two of its runs; nothing if the unit is gone by then."""
+        made = False
+
+        def attempt() -> None:
+            nonlocal made
+            if unit not in self.units:
+                made = True
+            elif not unit.busy:
+                change()
+                made = True
+
+        while not made:
+            self.call(attempt)
+            if not made:
+                time.sleep(_TICK / 40)
+
+    def _saved(self, unit: KernelUnit) -> bool:
+        """Commit what a unit has in memory; False, with a warning, if that cannot be done now."""
+        try:
+            unit.commit(self._manifest)
+        except Exception as error:  # noqa: BLE001 - a full disk, say: the next run meets it as well
+            _log.warning("unit %s: %s", unit.name, message(error))
+            return False
+        return True
+
+    def _part(self, unit: KernelUnit | LiveUnit, groups: Sequence[Sequence[LiveQuery]]) -> Sequence[LiveUnit]:
+        """Give each group of a unit's queries a unit of its own; the rest stay."""
+        if not isinstance(unit, KernelUnit) or not self._saved(unit):
+            return ()
+        made: list[LiveUnit] = []
+        for group in groups:
+            unit.release(group, unit.cohort.position, self._manifest)
+            made.append(unit.like(group, self._manifest))
+        self._replace([], made, kept=unit)
+        return made
 
     def measured(self, name: str) -> Unit | None:
         """A unit as measured."""
@@ -160,10 +248,11 @@ class Scheduler:
         if self._assigned or self._todo:
             return False
         now = time.time()
-        queries = [query for unit in self.units for query in unit.queries]
-        # Whoever waits for others to be fused with has tuples behind that position.
-        soon = any(q.hold is not None or (q.status == "running" and now < q.resting) for q in queries)
-        return not soon and not any(unit.busy or unit.waiting(now).pending for unit in self.units)
+        # Whoever waits for others to be fused with may have tuples behind that position.
+        return not any(
+            unit.busy or unit.hold is not None or unit.unsaved or unit.resting(now) or unit.waiting(now).pending
+            for unit in self.units
+        )
 
     def running(self, lane: Lane) -> str | None:
         """The unit that a lane runs."""
@@ -185,18 +274,26 @@ class Scheduler:
                 lane.cancel()
             lane.close()
         self._catch_up()
+        for unit in self.units:
+            if isinstance(unit, KernelUnit):
+                self._saved(unit)
 
     # The loop
 
     def _loop(self) -> None:
         while not self._stopping:
-            self._wake.wait(_TICK)
+            self._wake.wait(self._until())
             self._wake.clear()
             self._catch_up()
             self._look_around()
             for lane in self.lanes:
                 if lane.name not in self._assigned and not self._stopping:
                     self._decide(lane)
+
+    def _until(self) -> float:
+        """Seconds to sleep at most: a unit may have something to commit."""
+        due = min((unit.next_commit for unit in self.units if not unit.busy), default=math.inf)
+        return min(_TICK, max(0.001, due - time.time()))
 
     def _soon(self, change: Callable[[], None]) -> threading.Event:
         made = threading.Event()
@@ -217,8 +314,7 @@ class Scheduler:
         for lane in self.lanes:
             assigned = self._assigned.get(lane.name)
             if assigned and assigned.runs and not assigned.too_long:
-                limit = min(query.limit for query in assigned.runs[0][0].queries)
-                if now - assigned.since > limit:
+                if now - assigned.since > assigned.runs[0][0].limit:
                     assigned.too_long = True
                     lane.cancel()
         if now - self._refreshed >= self._measured.period:
@@ -234,7 +330,7 @@ class Scheduler:
             return
         began = time.perf_counter()
         now = time.time()
-        queues = [unit.waiting(now) for unit in self.units]
+        queues = [unit.waiting(now) if self._takes(lane, unit) else NOTHING for unit in self.units]
         decision = self._policy.choose(View(now, queues))
         if decision is None:
             return
@@ -250,6 +346,11 @@ class Scheduler:
         self._assigned[lane.name] = _Assigned(decision, now, runs, over)
         self._begin(lane)
 
+    def _takes(self, lane: Lane, unit: LiveUnit) -> bool:
+        """Spark plans run on job lanes; what the kernel runs goes to resident lanes, where there are any."""
+        resident = unit.in_kernel and any(each.kind == "resident" for each in self.lanes)
+        return lane.kind == ("resident" if resident else "jobs")
+
     def _length(self, run: Run, pending: int) -> int:
         """Tuples of a run: at least as much work as the job itself, or a slice shorter than that would stall all."""
         cost = self._models[run.unit].cost
@@ -260,7 +361,7 @@ class Scheduler:
         assigned = self._assigned[lane.name]
         assigned.since = time.time()
         unit, n = assigned.runs[0]
-        lane.assign(unit.name, lambda execute: self._ended(lane, unit, n, run(unit, n, execute, self._manifest)))
+        lane.assign(unit.name, lambda executor: self._ended(lane, unit, n, run(unit, n, executor, self._manifest)))
 
     def _ended(self, lane: Lane, unit: LiveUnit, n: int, done: Done) -> None:
         """In the lane's thread: take note, and go on with the decision's next run or let the loop decide."""
@@ -279,28 +380,48 @@ class Scheduler:
 
     def _observe(self, unit: LiveUnit, n: int, done: Done, *, too_long: bool) -> None:
         unit.busy = False
+        took = done.finished - done.started
         self.overhead.runs += 1
-        self.overhead.around += done.finished - done.started - done.spark
+        self.overhead.busy += took
+        self.overhead.around += took - done.spark
+        for query, waited in done.waited:
+            query.answered(waited)
         if done.error is not None:
-            self._failed(unit, n, done.error, too_long=too_long)
+            self._failed(unit, n, done, too_long=too_long)
             return
-        share = (done.finished - done.started) / len(unit.queries)
-        for query, waited in zip(unit.queries, done.waited, strict=True):
-            query.succeeded(done.read, share, waited)
+        unit.served.ran(done.read, took)
+        if len(unit.queries) == 1:
+            unit.queries[0].succeeded()
+            unit.queries[0].served.ran(done.read, took)
         if unit in self.units and self._policy:
-            number = self.units.index(unit)
-            outcome = Outcome(Run(number, max(1, done.read)), done.started, done.finished, done.results)
+            alone = len(unit.queries) <= MOST_SEGMENTS
+            total = (sum(done.results.values()),)
+            results = tuple(done.results.get(name, 0) for name in segments(unit)) if alone else total
+            outcome = Outcome(Run(self.units.index(unit), max(1, done.read)), done.started, done.finished, results)
             self._measured.observe(outcome)
             self._policy.observe(outcome)
+        if isinstance(unit, KernelUnit) and (done.failed or done.unstaged):
+            self._expel(unit, done)
 
-    def _failed(self, unit: LiveUnit, n: int, error: str, *, too_long: bool) -> None:
-        if len(unit.queries) > 1:
-            # One of them is to blame; apart, it will fail alone.
-            _log.warning("unit %s: %s; its queries go on one by one", unit.name, error)
-            for query in unit.queries:
-                query.alone = True
-            if unit in self.units:
-                self._replace([unit], [SingleUnit(query) for query in unit.queries])
+    def _expel(self, unit: KernelUnit, done: Done) -> None:
+        """Let queries go whose own part has failed: Spark runs them, alone; the others have lost nothing."""
+        low = next(iter(done.positions.values()))[0]
+        made = []
+        for query in [q for q in unit.queries if q.name in done.failed or q.name in done.unstaged]:
+            error = done.failed.get(query.name) or done.unstaged[query.name]
+            _log.warning("query %s: %s; it goes on by itself", query.name, error)
+            if query.name in done.unstaged:
+                query.roll_back()
+            at = low if query.name in done.failed else unit.cohort.kept
+            unit.release([query], at, self._manifest)
+            query.alone = error
+            made.append(SingleUnit(query))
+        self._replace([] if unit.queries else [unit], made, kept=unit)
+
+    def _failed(self, unit: LiveUnit, n: int, done: Done, *, too_long: bool) -> None:
+        error = done.error or ""
+        if isinstance(unit, KernelUnit):
+            self._suspect(unit, n, done, too_long=too_long)
             return
         (query,) = unit.queries
         before = query.status
@@ -308,20 +429,46 @@ class Scheduler:
         if query.status == "failed" != before:
             self.changed(unit.name, "failed")
 
+    def _suspect(self, unit: KernelUnit, n: int, done: Done, *, too_long: bool) -> None:
+        """A unit of the kernel has failed as a whole: try again, and if that does not help, in two halves."""
+        if too_long:
+            unit.most = max(1, n // 4)
+        unit.losses += done.lost
+        errors = unit.rest(time.time())
+        if unit.losses < _LOSSES and errors < _ERRORS:
+            _log.warning("unit %s: %s; trying again", unit.name, done.error)
+            return
+        unit.losses = 1
+        if len(unit.queries) > 1:
+            _log.warning("unit %s: %s; it goes on in two halves", unit.name, done.error)
+            self._part(unit, [unit.queries[len(unit.queries) // 2 :]])
+            return
+        (query,) = unit.queries
+        _log.warning("query %s: %s; Spark runs it from now on", query.name, done.error)
+        if self._saved(unit):
+            unit.release([query], unit.cohort.position, self._manifest)
+        else:
+            query.roll_back()
+            unit.release([query], unit.cohort.kept, self._manifest)
+        query.alone = done.error
+        self._replace([unit], [SingleUnit(query)])
+
     # The plan
 
-    def _replace(self, old: Sequence[LiveUnit], new: Sequence[LiveUnit]) -> None:
+    def _replace(self, old: Sequence[LiveUnit], new: Sequence[LiveUnit], kept: LiveUnit | None = None) -> None:
+        """Put new units in the place of old ones; `kept` is one that stays, with other queries than before."""
         for unit in old:
             self.changed(unit.name, "removed")
-        self._replan([*(unit for unit in self.units if unit not in old), *new])
-        for unit in new:
-            self.changed(unit.name, "added")
-
-    def _replan(self, units: list[LiveUnit]) -> None:
-        self.units = units
-        self._measured = self._measured.over([model(unit, i) for i, unit in enumerate(units)])
+            for query in unit.queries:
+                self._home.pop(query.name, None)
+        self.units = [*(unit for unit in self.units if unit not in old), *new]
+        for unit in (*new, *([kept] if kept and kept in self.units else ())):
+            self._home.update(dict.fromkeys((query.name for query in unit.queries), unit))
+        self._measured = self._measured.over([model(unit, i) for i, unit in enumerate(self.units)])
         self._models = ()
         self._prepare(self._measured.units())
+        for unit in new:
+            self.changed(unit.name, "added")
 
     def _prepare(self, models: Sequence[Unit]) -> None:
         """Take units as measured: record those that are new, and tell the policy."""
@@ -330,8 +477,6 @@ class Scheduler:
         now, old = time.time(), {unit.entry: unit for unit in self._models}
         self._models = models
         for unit, as_measured in zip(self.units, models, strict=True):
-            for query in unit.queries:
-                query.served.cost = as_measured.cost
             if old.get(as_measured.entry) != as_measured and self._policy:
                 self._recorder.append(_planned(unit, as_measured, now))
         if self._policy and models:
@@ -348,7 +493,7 @@ class Scheduler:
                 done.started,
                 done.finished,
                 self.lanes.index(lane),
-                sum(done.results),
+                sum(done.results.values()),
                 done.response,
                 why.formula,
                 dict(why.terms),
@@ -360,7 +505,6 @@ class Scheduler:
 
 def _planned(unit: LiveUnit, measured: Unit, now: float) -> Planned:
     S = sum(segment.S for segment in measured.segments)
-    queries = tuple(query.name for query in unit.queries)
     first = unit.queries[0]
     at = dict(first.progress.cursors)
-    return Planned(now, unit.name, queries, first.group, at, measured.cost.a, measured.cost.b, S)
+    return Planned(now, unit.name, segments(unit), first.group, at, measured.cost.a, measured.cost.b, S)

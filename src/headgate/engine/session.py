@@ -30,7 +30,7 @@ SESSION = {
 """What a session of its own can have without touching the user's."""
 
 
-def session(spark: SparkSession | None = None, master: str = "local[*]", app: str = "headgate") -> SparkSession:
+def session(spark: SparkSession | None = None, master: str | None = None, app: str = "headgate") -> SparkSession:
     """A session with the settings that prepared plans need.
 
     Beside a given one it is a second session: same context and executors, but views and settings of its own.
@@ -39,7 +39,8 @@ def session(spark: SparkSession | None = None, master: str = "local[*]", app: st
         check_java()
         # Spark starts its workers as `python3`, which may be another interpreter than ours.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        builder = SparkSession.builder.master(master).appName(app)
+        # More slots than cores: a resident lane that waits for work must not keep jobs from running.
+        builder = SparkSession.builder.master(master or f"local[{(os.cpu_count() or 1) + 2}]").appName(app)
         for key, value in CONTEXT.items():
             builder = builder.config(key, value)
         spark = builder.getOrCreate()

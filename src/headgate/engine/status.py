@@ -1,18 +1,22 @@
 """How an engine fares, as values: what `headgate top` shows, and what a run leaves behind as JSON."""
 
+import itertools
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headgate.engine.intake import LiveStream
 from headgate.engine.query import LiveQuery
 from headgate.engine.scheduler import Scheduler
 from headgate.engine.tables import Tables
+from headgate.engine.units import LiveUnit
 from headgate.engine.windows import ENDED, NEVER
+from headgate.model.operator import FREE
 from headgate.monitor.figures import figures
 
 NAME = "status.json"
+_LISTED = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,10 @@ class TableStatus:
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """Where everything went: tuples that came, rows that were refused, tuples that were late; and what it took."""
+    """Where everything went: tuples that came, rows that were refused, tuples that were late; and what it took.
+
+    `unlisted` queries are too many to be shown one by one; their results are not in the sum.
+    """
 
     tuples: int
     rejected: int
@@ -89,6 +96,7 @@ class Accounting:
     runs: int
     utilisation: float
     overhead_per_run: float
+    unlisted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +124,9 @@ def snapshot(
     now = time.time()
     # Streams and queries come and go while one looks.
     of_streams = tuple(_stream(name, stream) for name, stream in list(streams.items()))
-    units = {query.name: unit.name for unit in scheduler.units for query in unit.queries}
-    there = [query for query in list(queries.values()) if query.name in units]
-    of_queries = tuple(_query(query, units[query.name], scheduler, now) for query in there)
-    busy = sum(query.served.busy for query in there)
+    # More than one can look at, and than could be written every half second.
+    listed = itertools.islice(list(queries.values()), _LISTED)
+    of_queries = tuple(_query(query, scheduler.home(query), scheduler, now) for query in listed)
     return Snapshot(
         now,
         now - began,
@@ -134,8 +141,9 @@ def snapshot(
             sum(s.late for s in of_streams),
             sum(q.results for q in of_queries),
             sum(q.runs for q in of_queries),
-            busy / max(now - began, 1e-9) / len(scheduler.lanes),
+            scheduler.overhead.busy / max(now - began, 1e-9) / len(scheduler.lanes),
             scheduler.overhead.per_run,
+            len(queries) - len(of_queries),
         ),
     )
 
@@ -158,24 +166,28 @@ def _stream(name: str, stream: LiveStream) -> StreamStatus:
     )
 
 
-def _query(query: LiveQuery, name: str, scheduler: Scheduler, now: float) -> QueryStatus:
+def _query(query: LiveQuery, home: LiveUnit | None, scheduler: Scheduler, now: float) -> QueryStatus:
+    name = home.name if home else query.name
     unit = scheduler.measured(name)
-    waiting = query.evaluation.waiting(query.progress)
-    seen, shown = query.responses, figures([query.served], max(now, 1e-9))
+    progress = query.progress
+    waiting = query.evaluation.waiting(progress)
+    ran = home.served if home else query.served
+    seen = query.responses
+    shown = figures([replace(query.served, cost=unit.cost if unit else FREE)], max(now, 1e-9))
     return QueryStatus(
         query.name,
         query.group,
         query.status,
         query.reason,
-        type(query.plan).__name__,
+        type(query.draft.plan).__name__,
         name,
-        query.progress.tuples,
+        progress.tuples,
         waiting.pending,
         max(0.0, now - waiting.oldest) if waiting.pending else 0.0,
-        query.progress.results,
-        query.progress.late,
-        query.progress.run,
-        _known(shown.avg_train),
+        progress.results,
+        progress.late,
+        ran.runs,
+        ran.tuples / ran.runs if ran.runs else None,
         _known(seen.mean),
         _known(seen.quantile(0.5)),
         _known(seen.quantile(0.99)),
@@ -186,7 +198,7 @@ def _query(query: LiveQuery, name: str, scheduler: Scheduler, now: float) -> Que
         unit.cost.a if unit else 0.0,
         unit.cost.b if unit else 0.0,
         next((s.S for s in unit.segments if s.query == query.name), 0.0) if unit else 0.0,
-        query.served.busy,
+        ran.busy / len(home.queries) if home else 0.0,
         query.sink.guarantee,
     )
 

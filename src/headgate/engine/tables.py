@@ -31,6 +31,7 @@ class Tables:
     def __init__(self, folder: Path, views: Views) -> None:
         self._folder, self._views = folder, views
         self.columns: dict[str, Relation] = {}
+        self.snapshots: dict[str, str] = {}
         self.problems: dict[str, str] = {}
 
     def take(self, name: str, source: Table, spark: SparkSession) -> None:
@@ -60,6 +61,7 @@ class Tables:
         frame = self._views.spark.read.parquet(str(folder))
         self._views.add_table(name, frame)
         self.columns[name] = Relation(tuple(frame.columns))
+        self.snapshots[name] = str(folder)
 
     def _latest(self, name: str) -> Path | None:
         folder = self._folder / name

@@ -48,9 +48,17 @@ class Served:
 
     def add(self, tuples: int, busy: float, results: float, response: Response) -> None:
         """Count one run."""
+        self.ran(tuples, busy)
+        self.answer(results, response)
+
+    def ran(self, tuples: int, busy: float) -> None:
+        """Count a run, but for its results."""
         self.runs += 1
         self.tuples += tuples
         self.busy += busy
+
+    def answer(self, results: float, response: Response) -> None:
+        """Count results."""
         self.results += results
         total, longest, squares = self.response
         self.response = Response(total + response.total, max(longest, response.longest), squares + response.squares)

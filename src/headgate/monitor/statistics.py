@@ -33,12 +33,17 @@ class Measured:
         self._ideal = [Average(_longest(unit)) for unit in units]
 
     def over(self, units: Sequence[Unit]) -> "Measured":
-        """The same for another plan: units whose entry was there before keep what was measured of them."""
+        """The same for another plan: units whose entry was there before keep what was measured of them.
+
+        They may have come to carry other queries: those that stayed keep their selectivities.
+        """
         fresh = Measured(units, self.period, self._tolerance, in_jobs=self._in_jobs)
         known = {unit.entry: i for i, unit in enumerate(self._units)}
         for i, unit in enumerate(units):
             if (old := known.get(unit.entry)) is not None:
-                fresh._cost[i], fresh._share[i], fresh._ideal[i] = self._cost[old], self._share[old], self._ideal[old]
+                shares = dict(zip((s.query for s in self._units[old].segments), self._share[old], strict=True))
+                fresh._share[i] = [shares.get(s.query, Average(s.S)) for s in unit.segments]
+                fresh._cost[i], fresh._ideal[i] = self._cost[old], self._ideal[old]
                 fresh._seen |= {i} if old in self._seen else set()
         return fresh
 

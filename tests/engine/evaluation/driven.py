@@ -6,6 +6,7 @@ import time
 import pyarrow as pa
 
 from engine.log.logs import SCHEMA, feed, opened
+from headgate.engine.drafts import Draft
 from headgate.engine.evaluation import Setting, evaluation
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.query import LiveQuery
@@ -13,7 +14,8 @@ from headgate.engine.sink.memory_tables import MemoryTables
 from headgate.engine.sink.protocol import Opening
 from headgate.engine.sql.plan import Catalog, Relation
 from headgate.engine.sql.planner import plan
-from headgate.engine.units import SingleUnit, run
+from headgate.engine.running import run
+from headgate.engine.units import SingleUnit
 
 _FAR = 500
 """Steps after which a query that still has something to do does not get on."""
@@ -51,7 +53,8 @@ class Driven:
         begin = made.begin({name: log.head for name, log in self.logs.items()})
         progress = self.manifest.enter("q", {}, begin)
         self.sink.open(Opening("q", made.schema, self.views.spark, progress.receipt))
-        self.query = LiveQuery("q", "default", self.plan, made, self.sink, 60.0, progress)
+        draft = Draft("q", self.plan.sql, None, self.plan, made, None, None)
+        self.query = LiveQuery(draft, "default", self.sink, 60.0, progress)
         return self
 
     def restart(self):

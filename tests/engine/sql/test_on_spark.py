@@ -305,16 +305,6 @@ def listed(frame):
     return sorted(str(tuple(row)) for row in frame.collect())
 
 
-def test_fused_expressions_are_those_of_the_query(spark, catalog):
-    show(spark, some_rows(12))
-    text = "SELECT T.*, Price + 1 AS `a b`, t.vol % 3 AS m FROM ticks t WHERE t.OK OR `vol` > 1"
-    found = plan(text, catalog).fusable
-    fused = spark.table("ticks").where(found.where).selectExpr(*(f"{e} AS `{name}`" for name, e in found.columns))
-    expected = spark.sql(text)
-    assert fused.columns == expected.columns
-    assert listed(fused) == listed(expected)
-
-
 def test_sessions_begin_with_their_bounds(spark, catalog):
     times = [(0, "A"), (3, "A"), (20, "A"), (2, "B"), (30, "B")]
     show(spark, [tuple_of(i, t * SECOND, sym, float(i), 1, None, True, []) for i, (t, sym) in enumerate(times)])

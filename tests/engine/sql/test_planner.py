@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.engine.sql.plan import ByPanes, BySession, Fusable, PerTrain, PerWindow
+from headgate.engine.sql.plan import ByPanes, BySession, PerTrain, PerWindow
 from headgate.engine.sql.planner import plan
 from headgate.engine.windows import Window
 from headgate.errors import InputError
@@ -160,41 +160,6 @@ def test_a_window_in_the_text_is_refused_with_the_option_to_use(catalog):
         plan("SELECT count(*) FROM ticks GROUP BY window(ts, '10 seconds', '2 seconds')", catalog)
     assert "window='10s'" in caught.value.remedy
     assert caught.value.place == "line 1, column 37"
-
-
-@pytest.mark.parametrize(
-    ("text", "where", "columns"),
-    [
-        ("SELECT sym FROM ticks", None, [("sym", "sym")]),
-        ("SELECT T.Price AS p FROM Ticks t WHERE t.VOL > 3", "vol > 3", [("p", "price")]),
-        ("SELECT PRICE FROM ticks", None, [("PRICE", "price")]),
-        ("SELECT price * vol AS value FROM ticks", None, [("value", "price * vol")]),
-        ("SELECT t.*, 1 AS one FROM raw t", None, [("a", "a"), ("b", "b"), ("one", "1")]),
-        ("SELECT * EXCEPT (b) FROM raw", None, [("a", "a")]),
-        ("SELECT a.x.y AS z FROM raw", None, [("z", "a.x.y")]),
-    ],
-)
-def test_a_filter_and_named_expressions_over_a_stream_can_be_fused(catalog, text, where, columns):
-    assert plan(text, catalog).fusable == Fusable(where, tuple(columns))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SELECT price * vol FROM ticks",
-        "SELECT price + 1 AS p, p * 2 AS q FROM ticks",
-        "SELECT explode(tags) AS t FROM ticks",
-        "SELECT sym FROM ticks JOIN ref USING (sym)",
-        "SELECT sym FROM (SELECT sym FROM ticks)",
-        "SELECT sym FROM ticks WHERE sym IN (SELECT sym FROM ref)",
-        "SELECT sym FROM ticks LATERAL VIEW explode(tags) x AS t",
-        "SELECT struct(*) AS s FROM ticks",
-        "SELECT x FROM raw AS r(x, y)",
-        "SELECT transform(tags, t -> upper(t)) AS t FROM ticks",
-    ],
-)
-def test_more_than_that_is_not_fused(catalog, text):
-    assert plan(text, catalog).fusable is None
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 """Window aggregates by panes: each train adds partial results, and a window that closes puts its panes together."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, micros, queued, stream_input
 from headgate.engine.log.manifest import Progress
@@ -22,14 +23,15 @@ class PaneEvaluation:
         self.streams = (plan.stream,)
         self._log = setting.logs[plan.stream]
         self._shape = (plan.window.size, plan.window.slide)
+        self._newest = -1
         self.prepare()
 
     def prepare(self) -> None:
         """Plan both halves; the results have the types of the query as it was given."""
         whole = self._setting.prepare(self.plan.sql)
-        self._partial = self._setting.prepare(self.plan.partial)
-        self._final = self._setting.prepare(self.plan.final, whole.schema, self._partial.schema)
-        self.schema = self._final.schema
+        self.partial = self._setting.prepare(self.plan.partial)
+        self.final = self._setting.prepare(self.plan.final, whole.schema, self.partial.schema)
+        self.schema = self.final.schema
 
     def begin(self, positions: Mapping[str, int]) -> Progress:
         """Start with the first window that begins behind everything that has come before."""
@@ -48,27 +50,47 @@ class PaneEvaluation:
 
     def step(self, progress: Progress, n: int, execute: Execute) -> Step:
         """Add the next n tuples to their panes, then close what that lets close."""
-        log, window = self._log, self.plan.window
         low = progress.cursors[self.plan.stream]
-        high = min(low + n, log.head)
-        panes = dict(progress.panes)
-        if high > low:
-            partial = execute(self._partial, self._input(low, high))
-            if partial.num_rows:
-                run = progress.run + 1
-                write(partial, self._file(run))
-                panes[run] = tuple(int(p) for p in np.unique(partial.column("_pane").to_numpy()))
-        late = progress.late + log.late(low, high, window)
-        moved = replace(progress, cursors={self.plan.stream: high}, panes=panes, late=late)
+        high = min(low + n, self._log.head)
+        partial = execute(self.partial, self.input(low, high)) if high > low else None
+        return self.absorb(progress, partial, low, high, lambda given: execute(self.final, given))
+
+    def absorb(
+        self,
+        progress: Progress,
+        partial: pa.Table | None,
+        low: int,
+        high: int,
+        close: Callable[[JobInput], pa.Table],
+        late: int | None = None,
+    ) -> Step:
+        """A step whose partial results are there already. `late` tuples are counted if it is not known how many."""
+        log, window = self._log, self.plan.window
+        fresh = progress.fresh if partial is None or not partial.num_rows else (*progress.fresh, partial)
+        late = log.late(low, high, window) if late is None else late
+        moved = replace(progress, cursors={self.plan.stream: high}, fresh=fresh, late=progress.late + late)
         rows, due = self.schema.empty_table(), np.empty(0)
-        if windows := self._due(moved, high):
-            rows = execute(self._final, self._panes_of(moved, windows))
+        mark = log.watermark(window.time, high)
+        if mark > progress.closed and (windows := self._due(moved, high)):
+            moved = self.settle(moved)
+            rows = close(self._panes_of(moved, windows))
             ends = micros(rows.column("window_end"))
             at = {end: self._closed_at(end) for _, end in windows}
             due = np.array([at[int(end)] for end in ends])
-        closed = max(progress.closed, log.watermark(window.time, high))
-        kept = {run: starts for run, starts in panes.items() if window.last_end(starts[-1]) > closed}
+        closed = max(progress.closed, mark)
+        kept = {run: starts for run, starts in moved.panes.items() if window.last_end(starts[-1]) > closed}
         return Step(rows, due, replace(moved, closed=closed, panes=kept), high - low)
+
+    def settle(self, progress: Progress) -> Progress:
+        """Write the partial results that have no file yet."""
+        if not progress.fresh:
+            return progress
+        partial = pa.concat_tables(progress.fresh)
+        # Beyond every file that the manifest may know: those must stay as they are until the next commit.
+        run = max(progress.run, self._newest, *progress.panes) + 1
+        self._newest = run
+        write(partial, self._file(run))
+        return replace(progress, panes={**progress.panes, run: _starts(partial)}, fresh=())
 
     def needed(self, progress: Progress, stream: str) -> int:
         """Nothing before the cursor: the rest is in the panes."""
@@ -76,16 +98,17 @@ class PaneEvaluation:
 
     def warm(self, execute: Execute) -> None:
         """An empty train, and no windows."""
-        execute(self._partial, self._input(0, 0))
-        execute(self._final, JobInput())
+        execute(self.partial, self.input(0, 0))
+        execute(self.final, JobInput())
 
-    def tidy(self, progress: Progress) -> None:
+    def tidy(self, *kept: Progress) -> None:
         """Remove the files of panes that no open window has."""
         for file in self._setting.folder.glob("*.arrow"):
-            if int(file.stem) not in progress.panes:
+            if not any(int(file.stem) in progress.panes for progress in kept):
                 file.unlink(missing_ok=True)
 
-    def _input(self, low: int, high: int) -> JobInput:
+    def input(self, low: int, high: int) -> JobInput:
+        """What a run over these positions reads."""
         given = stream_input(self._log, self._log.slices(low, high), self.plan.window.time)
         return JobInput({self.plan.stream: given}, window=self._shape)
 
@@ -104,7 +127,7 @@ class PaneEvaluation:
             return []
         found = {
             each
-            for starts in progress.panes.values()
+            for starts in (*progress.panes.values(), *map(_starts, progress.fresh))
             for pane in starts
             for each in window.of(pane)
             if progress.closed < each[1] <= mark
@@ -117,3 +140,8 @@ class PaneEvaluation:
     def _file(self, run: int) -> Path:
         self._setting.folder.mkdir(parents=True, exist_ok=True)
         return self._setting.folder / f"{run:012d}.arrow"
+
+
+def _starts(partial: pa.Table) -> tuple[int, ...]:
+    """The panes of partial results."""
+    return tuple(int(pane) for pane in np.unique(partial.column("_pane").to_numpy()))

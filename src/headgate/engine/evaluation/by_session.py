@@ -77,7 +77,11 @@ class SessionEvaluation:
         """The first train with tuples of an open session."""
         return min(progress.cursors[stream], self._log.first_since(progress.low, "event"))
 
-    def tidy(self, progress: Progress) -> None:
+    def settle(self, progress: Progress) -> Progress:
+        """Keeps nothing but its progress."""
+        return progress
+
+    def tidy(self, *kept: Progress) -> None:
         """Keeps nothing but its progress."""
 
     def warm(self, execute: Execute) -> None:

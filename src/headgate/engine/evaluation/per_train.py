@@ -1,13 +1,14 @@
 """Queries that look at one tuple at a time: each train once."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
 from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, micros, queued, stream_input
 from headgate.engine.log.manifest import Progress
-from headgate.engine.log.stream import ARRIVAL
+from headgate.engine.prepared import Prepared
 from headgate.engine.reader import JobInput
 from headgate.engine.sql.plan import PerTrain
 
@@ -15,17 +16,32 @@ from headgate.engine.sql.plan import PerTrain
 class TrainEvaluation:
     """Runs the query over the next tuples."""
 
-    def __init__(self, plan: PerTrain, setting: Setting) -> None:
-        self.plan, self._setting = plan, setting
+    def __init__(
+        self,
+        plan: PerTrain,
+        setting: Setting,
+        schema: pa.Schema | None = None,
+        text: Callable[[], PerTrain] | None = None,
+    ) -> None:
+        """With a `schema` it is planned only when it is run. `text` gives the plan, where `plan` is of one alike."""
+        self.plan, self._setting, self._text = plan, setting, text
         self.streams = (plan.stream,)
         self._log = setting.logs[plan.stream]
-        self.prepare()
+        self._prepared: Prepared | None = None
+        self.schema = self._shown(self.prepared.schema) if schema is None else schema
+
+    @property
+    def prepared(self) -> Prepared:
+        """The text as Spark has planned it, with the results' times of arrival where it can carry them."""
+        if self._prepared is None:
+            plan = self._text() if self._text else self.plan
+            self._prepared = self._setting.prepare(plan.stamped or plan.sql)
+        return self._prepared
 
     def prepare(self) -> None:
-        """Plan the text, with the results' times of arrival where it can carry them."""
-        self._prepared = self._setting.prepare(self.plan.stamped or self.plan.sql)
-        schema = self._prepared.schema
-        self.schema = schema.remove(len(schema) - 1) if self.plan.stamped else schema
+        """Plan again."""
+        self._prepared = None
+        self.schema = self._shown(self.prepared.schema)
 
     def begin(self, positions: Mapping[str, int]) -> Progress:
         """Start at the stream's position."""
@@ -39,24 +55,36 @@ class TrainEvaluation:
         """The next n tuples."""
         low = progress.cursors[self.plan.stream]
         high = min(low + n, self._log.head)
-        rows = execute(self._prepared, self._input(low, high))
+        rows = execute(self.prepared, self._input(low, high))
         if self.plan.stamped:
-            due = micros(rows.column(ARRIVAL)) / 1e6
-            rows = rows.drop_columns([ARRIVAL])
-        else:
-            due = np.full(rows.num_rows, self._log.arrived(low, high - low) / max(1, high - low))
+            return self.absorb(progress, rows, low, high)
+        due = np.full(rows.num_rows, self._log.arrived(low, high - low) / max(1, high - low))
         return Step(rows, due, replace(progress, cursors={self.plan.stream: high}), high - low)
+
+    def absorb(self, progress: Progress, stamped: pa.Table, low: int, high: int) -> Step:
+        """A step whose rows, with their times of arrival, are there already."""
+        last = stamped.num_columns - 1
+        due = micros(stamped.column(last)) / 1e6
+        moved = replace(progress, cursors={self.plan.stream: high})
+        return Step(stamped.remove_column(last), due, moved, high - low)
 
     def needed(self, progress: Progress, stream: str) -> int:
         """Nothing before the cursor."""
         return progress.cursors[stream]
 
-    def tidy(self, progress: Progress) -> None:
+    def settle(self, progress: Progress) -> Progress:
+        """Keeps nothing but its progress."""
+        return progress
+
+    def tidy(self, *kept: Progress) -> None:
         """Keeps nothing but its progress."""
 
     def warm(self, execute: Execute) -> None:
         """An empty train."""
-        execute(self._prepared, self._input(0, 0))
+        execute(self.prepared, self._input(0, 0))
+
+    def _shown(self, schema: pa.Schema) -> pa.Schema:
+        return schema.remove(len(schema) - 1) if self.plan.stamped else schema
 
     def _input(self, low: int, high: int) -> JobInput:
         return JobInput({self.plan.stream: stream_input(self._log, self._log.slices(low, high), None)})

@@ -74,7 +74,11 @@ class WindowEvaluation:
         start = progress.closed - self.plan.window.size
         return min(progress.cursors[stream], self._logs[stream].first_since(start, self.plan.window.time))
 
-    def tidy(self, progress: Progress) -> None:
+    def settle(self, progress: Progress) -> Progress:
+        """Keeps nothing but its progress."""
+        return progress
+
+    def tidy(self, *kept: Progress) -> None:
         """Keeps nothing but its progress."""
 
     def warm(self, execute: Execute) -> None:

@@ -95,8 +95,11 @@ class Evaluation(Protocol):
     def needed(self, progress: Progress, stream: str) -> int:
         """The first position of a stream that will be read again."""
 
-    def tidy(self, progress: Progress) -> None:
-        """Remove what the progress no longer needs."""
+    def settle(self, progress: Progress) -> Progress:
+        """Write what is in memory only, so that the progress can be committed."""
+
+    def tidy(self, *kept: Progress) -> None:
+        """Remove what no progress of these needs any more."""
 
     def warm(self, execute: Execute) -> None:
         """Run over no tuples: Spark compiles, and the time of an empty job shows."""

@@ -43,9 +43,6 @@ class Kernels:
     def run(self, program: str, source: str, named: dict[str, Any]) -> Answer:
         """Read the tuples that a JobInput names, and run them through the program."""
         kernel = self._kernels[program]
-        # Some column has to be read: a table without any has no rows.
-        if source == PANES:
-            found = list(panes(named, kernel.columns or ["_pane"]))
-        else:
-            found = list(tuples(named, source, kernel.columns or ["_position"]))
+        of_panes = source == PANES
+        found = list(panes(named, kernel.columns) if of_panes else tuples(named, source, kernel.columns))
         return kernel.run(pa.concat_tables(found)) if found else Answer(())

@@ -146,8 +146,9 @@ class ResidentLane:
             except Exception:  # noqa: BLE001 - work reports its errors; one here is ours, and must not take the lane along
                 _log.exception("lane %s", self.name)
             self._running = False
-        if self._task:
-            self._task.end()
+        task, self._task = self._task, None
+        if task:
+            task.end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _next(self) -> Work | None:

@@ -17,7 +17,7 @@ from headgate.engine.resident.channel import Connected, introduced, introduction
 from headgate.engine.resident.process import Process
 
 _STALLED = 10.0
-"""Seconds after which the rest of a message that has begun is not waited for any longer."""
+"""Seconds after which the driver gives up a message that has begun. A worker waits: its driver may be busy."""
 _LENGTHS = struct.Struct("<QQ")
 _LENGTH = struct.Struct("<I")
 _LONGEST_NAME = 1 << 12
@@ -27,9 +27,9 @@ _SMALL = 1 << 16
 class UnixChannel:
     """Messages over a connected socket: two lengths, the pickled value, the bytes."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, patience: float | None) -> None:
         self._socket = connection
-        self._socket.settimeout(_STALLED)
+        self._socket.settimeout(patience)
         self._readable = select.poll()
         self._readable.register(connection, select.POLLIN)
         self._lock = threading.Lock()
@@ -100,17 +100,21 @@ class UnixListener:
         except (OSError, ValueError):
             caller.close()
             return False
-        self._connected(UnixChannel(caller), process)
+        self._connected(UnixChannel(caller, _STALLED), process)
         return True
 
 
 def connect(address: str, token: str) -> UnixChannel:
     """The worker's end."""
     connection = socket.socket(socket.AF_UNIX)
-    connection.connect(address)
     said = introduced(Process.this())
-    connection.sendall(token.encode() + _LENGTH.pack(len(said)) + said)
-    return UnixChannel(connection)
+    try:
+        connection.connect(address)
+        connection.sendall(token.encode() + _LENGTH.pack(len(said)) + said)
+    except OSError:
+        connection.close()
+        raise
+    return UnixChannel(connection, patience=None)
 
 
 def _why(error: OSError) -> str:

@@ -37,14 +37,6 @@ class Catalog:
 
 
 @dataclass(frozen=True, slots=True)
-class Fusable:
-    """What makes a query a candidate for a fused unit: a predicate (or none) and named output expressions."""
-
-    where: str | None
-    columns: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class PerTrain:
     """Tuple by tuple: run over each train. `stamped` is the same with a last column `_arrival` of each result."""
 
@@ -52,7 +44,11 @@ class PerTrain:
     tables: tuple[str, ...]
     sql: str
     stamped: str | None
-    fusable: Fusable | None
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """What it reads."""
+        return (self.stream,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +66,11 @@ class ByPanes:
     sql: str
     partial: str
     final: str
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """What it reads."""
+        return (self.stream,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,11 @@ class BySession:
     gap: int
     sql: str
     having: bool = False
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """What it reads."""
+        return (self.stream,)
 
 
 Plan = PerTrain | ByPanes | PerWindow | BySession

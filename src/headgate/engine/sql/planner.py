@@ -6,7 +6,6 @@ from sqlglot import exp
 
 from headgate.engine.sql.aggregates import UndividedError
 from headgate.engine.sql.dialect import place, read, write
-from headgate.engine.sql.fusing import fusable
 from headgate.engine.sql.guard import guard
 from headgate.engine.sql.hidden import stamped
 from headgate.engine.sql.names import reads, resolve
@@ -49,7 +48,7 @@ def _plan(text: str, catalog: Catalog, window: Window | None) -> Plan:
     query = in_time(query, catalog)
     stamps = stamped(query, catalog)
     sql = write(query)
-    return PerTrain(streams[0], tables, sql, write(stamps) if stamps else None, fusable(query, catalog))
+    return PerTrain(streams[0], tables, sql, write(stamps) if stamps else None)
 
 
 def _windowed(

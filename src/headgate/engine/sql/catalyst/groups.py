@@ -67,12 +67,22 @@ class _Groups(Expressions):
             if found is None:
                 raise NotFusableError(f"it calls {function.java().prettyName()}()")
             function, name = found, self._rows.operation(found)
-        args = tuple(self._rows.node(each) for each in function.children)
+        args = tuple(self._rows.node(each) for each in _arguments(function))
         where = self._rows.node(condition[0]) if condition else None
         part = Part(name, args, AGGREGATES[name].type(args), where, given.fields["isDistinct"])
         if reason := refusal(part):
             raise NotFusableError(reason)
         return part
+
+
+def _arguments(function: Tree) -> Sequence[Tree]:
+    """The arguments of an aggregate; the fields of a struct that rows are ordered by are several."""
+    if function.name in ("MinBy", "MaxBy"):
+        value, order = function.children
+        fields = order.children[1::2] if order.name == "CreateNamedStruct" else ()
+        if len(fields) > 1:
+            return value, *fields
+    return function.children
 
 
 def _aggregates(given: Tree) -> bool:

@@ -1,0 +1,70 @@
+"""What goes out with a commit: staged with the sinks, committed in one transaction, then published."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+
+import pyarrow as pa
+
+from headgate.engine.log.manifest import Manifest, Progress
+from headgate.engine.query import Floats, LiveQuery, waits
+from headgate.engine.sink.protocol import Receipt
+from headgate.engine.sink.shared import Shared
+from headgate.errors import HeadgateError
+
+
+class StagingError(HeadgateError):
+    """Sinks that did not take what they were given, by query."""
+
+    def __init__(self, failed: Mapping[str, Exception]) -> None:
+        super().__init__("; ".join(dict.fromkeys(str(error) for error in failed.values())))
+        self.failed = failed
+
+
+def deliver(
+    queries: Sequence[LiveQuery], manifest: Manifest, cohort: tuple[int, int, int] | None = None
+) -> list[tuple[LiveQuery, Floats]]:
+    """Commit what queries have in memory, all or nothing; gives the response times of what went out.
+
+    Raises StagingError, and commits nothing, if a sink fails. What fails behind the commit is published later.
+    """
+    together = {query.sink.name: query.sink for query in queries if isinstance(query.sink, Shared)}
+    with ExitStack() as locks:
+        # In one order for all, or two units would wait for each other.
+        for name in sorted(together):
+            locks.enter_context(together[name].lock)
+        moved, shared = _staged(queries, together)
+        changes = [(query.name, query.kept, progress) for query, progress, _ in moved]
+        manifest.commit(changes, cohort, shared)
+        for query, progress, _ in moved:
+            query.committed(progress)
+        for name, receipt in shared.items():
+            together[name].publish(receipt)
+        for query, _, _ in moved:
+            query.publish()
+    return [(query, waits(due)) for query, _, due in moved if due.size]
+
+
+def _staged(
+    queries: Sequence[LiveQuery], together: Mapping[str, Shared]
+) -> tuple[list[tuple[LiveQuery, Progress, Floats]], dict[str, Receipt]]:
+    moved: list[tuple[LiveQuery, Progress, Floats]] = []
+    failed: dict[str, Exception] = {}
+    rows: dict[str, list[tuple[str, pa.Table]]] = {}
+    for query in queries:
+        try:
+            progress, due, given = query.stage()
+        except Exception as error:  # noqa: BLE001 - a sink of one query is nothing to the others
+            failed[query.name] = error
+            continue
+        moved.append((query, progress, due))
+        if given is not None and isinstance(query.sink, Shared):
+            rows.setdefault(query.sink.name, []).append((query.name, given))
+    shared: dict[str, Receipt] = {}
+    for name, given in rows.items():
+        try:
+            shared[name] = together[name].stage(given)
+        except Exception as error:  # noqa: BLE001 - as above
+            failed.update({query: error for query, _ in given})
+    if failed:
+        raise StagingError(failed)
+    return moved, shared

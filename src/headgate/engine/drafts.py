@@ -1,0 +1,115 @@
+"""From the text of a query to what the engine runs: planned, ready to be evaluated, and compiled if the kernel can."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from headgate.engine.compiled import Compiled, compiled
+from headgate.engine.evaluation import Evaluation, Setting, evaluation
+from headgate.engine.evaluation.per_train import TrainEvaluation
+from headgate.engine.intake import LiveStream
+from headgate.engine.kernel.ir import Literal, Segment
+from headgate.engine.prepared import Views
+from headgate.engine.sql.catalyst import NotFusableError
+from headgate.engine.sql.plan import Catalog, PerTrain, Plan, Relation
+from headgate.engine.sql.planner import plan
+from headgate.engine.sql.templates import Templates
+from headgate.engine.tables import Tables
+from headgate.engine.windows import Window
+from headgate.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A query that can be run: by the kernel, or by Spark alone for the reason that `why_not` gives."""
+
+    name: str
+    sql: str
+    window: Window | None
+    plan: Plan
+    evaluation: Evaluation
+    compiled: Compiled | None
+    why_not: str | None
+
+    @property
+    def streams(self) -> Sequence[str]:
+        """What it reads."""
+        return self.evaluation.streams
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """What queries have in common that differ in their constants only."""
+
+    plan: PerTrain
+    schema: pa.Schema
+
+
+class Drafts:
+    """Draws up queries over the streams and tables of an engine.
+
+    Of queries that differ in their constants only, two are planned by Spark; the rest follow from those.
+    """
+
+    def __init__(self, views: Views, streams: Mapping[str, LiveStream], tables: Tables, folder: Path) -> None:
+        self._views, self._streams, self._tables, self._folder = views, streams, tables, folder
+        self._templates = Templates(self._shape)
+        self._alike: dict[object, _Alike] = {}
+
+    def of(self, name: str, sql: str, window: Window | None) -> Draft:
+        """Draw up a query; raises an InputError, with the place in its text, if it is not to be."""
+        found = None if window else self._templates.instance(sql)
+        key = None if window else self._templates.of(sql)[0]
+        if found and (known := self._alike.get(key)):
+            setting = self._setting(name, known.plan.stream)
+            text = partial(self._text, name, sql)
+            made = TrainEvaluation(known.plan, setting, known.schema, text)
+            return Draft(name, sql, None, known.plan, made, Compiled(*found), None)
+        draft = self._in_full(name, sql, window)
+        if key is not None and isinstance(draft.plan, PerTrain) and draft.compiled:
+            self._alike[key] = _Alike(draft.plan, draft.evaluation.schema)
+        return draft
+
+    def again(self, draft: Draft) -> Draft:
+        """The same query after a table of its has changed."""
+        self._templates, self._alike = Templates(self._shape), {}
+        draft.evaluation.prepare()
+        return self._compiled(draft.name, draft.sql, draft.window, draft.plan, draft.evaluation)
+
+    def _in_full(self, name: str, sql: str, window: Window | None) -> Draft:
+        planned = self._plan(name, sql, window)
+        made = evaluation(planned, self._setting(name, *planned.streams))
+        return self._compiled(name, sql, window, planned, made)
+
+    @staticmethod
+    def _compiled(name: str, sql: str, window: Window | None, planned: Plan, made: Evaluation) -> Draft:
+        try:
+            return Draft(name, sql, window, planned, made, compiled(made), None)
+        except NotFusableError as reason:
+            return Draft(name, sql, window, planned, made, None, str(reason))
+
+    def _shape(self, sql: str) -> tuple[Segment, tuple[Literal, ...]]:
+        found = compiled(self._in_full("", sql, None).evaluation)
+        return found.shape, found.constants
+
+    def _text(self, name: str, sql: str) -> PerTrain:
+        planned = self._plan(name, sql, None)
+        if not isinstance(planned, PerTrain):
+            msg = f"query {name} is not planned as those that it is like"
+            raise TypeError(msg)
+        return planned
+
+    def _setting(self, name: str, *streams: str) -> Setting:
+        logs = {stream: self._streams[stream].log for stream in streams}
+        return Setting(name, logs, self._views, self._folder / name)
+
+    def _plan(self, name: str, sql: str, window: Window | None) -> Plan:
+        streams = {n: Relation(tuple(s.log.schema.names), s.log.event_time) for n, s in self._streams.items()}
+        try:
+            return plan(sql, Catalog(streams, self._tables.columns), window)
+        except InputError as error:
+            where = f"query '{name}'" + (f", {error.place}" if error.place else "")
+            raise InputError(error.rule, error.got, error.remedy, where) from None

@@ -1,0 +1,302 @@
+"""Units of the kernel: queries over the same tuples of a stream, run together and moved along as one cohort."""
+
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from headgate.engine.compiled import Compiled, added, alone
+from headgate.engine.delivery import deliver
+from headgate.engine.evaluation.by_panes import PaneEvaluation
+from headgate.engine.evaluation.per_train import TrainEvaluation
+from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting, queued, stream_input
+from headgate.engine.kernel.program import NUMBER, Answer, Program, Remove
+from headgate.engine.lanes import Executor
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.stream import StreamLog
+from headgate.engine.query import Cohort, Floats, LiveQuery
+from headgate.engine.reader import JobInput
+from headgate.engine.units import Evaluated, held
+from headgate.engine.windows import Window
+from headgate.errors import HeadgateError
+from headgate.model.operator import FREE
+from headgate.monitor.figures import Served
+
+_COMMITS = 0.1
+"""The share of the time that may go into commits: the next one waits until it is worth it."""
+
+_MOST_HELD = 64 << 20
+"""Bytes of results that wait for a commit at most."""
+
+_MOST_BACKOFF = 5.0
+_made = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """What queries must have in common to run in one unit: the stream, the class, and the panes of their windows."""
+
+    stream: str
+    group: str
+    window: Window | None
+
+    @classmethod
+    def of(cls, query: LiveQuery) -> "Kin":
+        """That of a query that the kernel can run."""
+        window = query.compiled.window if query.compiled else None
+        return cls(query.evaluation.streams[0], query.group, window)
+
+
+class KernelUnit:
+    """Queries that the kernel runs together.
+
+    Between two commits everything is in memory: the cohort's position, the results of sinks that take them with the
+    commit only, partial results of panes. A crash repeats that from the log.
+    """
+
+    in_kernel = True
+
+    def __init__(
+        self, queries: Sequence[LiveQuery], log: StreamLog, tables: Mapping[str, str], manifest: Manifest
+    ) -> None:
+        self.name = f"{log.name}-{next(_made)}" if len(queries) > 1 else queries[0].name
+        self.busy = False
+        self.hold: int | None = None
+        self.kin = Kin.of(queries[0])
+        self.served = Served(self.name, self.kin.group, FREE)
+        self.losses = 0
+        self.queries: tuple[LiveQuery, ...] = ()
+        self._log, self._tables = log, dict(tables)
+        self._numbers = itertools.count()
+        self._by_number: dict[int, LiveQuery] = {}
+        self._number_of: dict[str, int] = {}
+        self._panes: dict[str, PaneEvaluation] = {}
+        self._finals: dict[str, Program] = {}
+        self._changed: dict[str, LiveQuery] = {}
+        self._held, self._eager = 0, False
+        self._next_commit = 0.0
+        self._attempts, self._until = 0, 0.0
+        self.most = float("inf")
+        self.limit = float("inf")
+        self._mark_seen: int | None = None
+        position = queries[0].progress.cursors[log.name]
+        self.program = Program(log.name, self._tables)
+        self.cohort = Cohort(manifest.join(log.name, position, _names(queries)), log.name, position, position)
+        self._enter(queries)
+
+    # Who is in it
+
+    def add(self, queries: Sequence[LiveQuery], manifest: Manifest) -> None:
+        """Take queries in that stand at the unit's position, with nothing in memory on either side."""
+        manifest.join(self._log.name, self.cohort.position, _names(queries), self.cohort.id)
+        self._enter(queries)
+
+    def _enter(self, queries: Sequence[LiveQuery]) -> None:
+        self._install(queries)
+        for query in queries:
+            query.join(self.cohort)
+        self.queries = (*self.queries, *queries)
+        if self.name in self._number_of and len(self.queries) > 1:
+            # That name is the query's, for when it runs by itself.
+            self.name = f"{self._log.name}-{next(_made)}"
+        self.limit = min(self.limit, *(query.limit for query in queries))
+
+    def like(self, queries: Sequence[LiveQuery], manifest: Manifest) -> "KernelUnit":
+        """Another unit on the same stream."""
+        made = KernelUnit(queries, self._log, self._tables, manifest)
+        made.losses, made.most = self.losses, self.most
+        return made
+
+    def _install(self, queries: Sequence[LiveQuery]) -> None:
+        """Write the queries into the program, those of one shape together."""
+        by_shape: dict[object, list[tuple[LiveQuery, Compiled]]] = {}
+        for query in queries:
+            if query.compiled is None:
+                msg = f"query {query.name} is not one of the kernel's"
+                raise ValueError(msg)
+            by_shape.setdefault(query.compiled.shape, []).append((query, query.compiled))
+        for alike in by_shape.values():
+            numbers = list(itertools.islice(self._numbers, len(alike)))
+            shape = alike[0][1].shape
+            self.program.changes.append(added(shape, numbers, [kernel.constants for _, kernel in alike]))
+            for number, (query, kernel) in zip(numbers, alike, strict=True):
+                self._by_number[number], self._number_of[query.name] = query, number
+                if isinstance(query.evaluation, PaneEvaluation) and kernel.final:
+                    self._panes[query.name] = query.evaluation
+                    self._finals[query.name] = alone(kernel.final, self._tables)
+
+    def release(self, queries: Sequence[LiveQuery], position: int, manifest: Manifest) -> None:
+        """Let queries go, to move on alone from a position on."""
+        manifest.leave(_names(queries))
+        numbers = [self._number_of.pop(query.name) for query in queries]
+        self.program.changes.append(Remove(tuple(numbers)))
+        for number, query in zip(numbers, queries, strict=True):
+            del self._by_number[number]
+            for each in (self._panes, self._finals, self._changed):
+                each.pop(query.name, None)
+            query.leave(position)
+        gone = {query.name for query in queries}
+        self.queries = tuple(query for query in self.queries if query.name not in gone)
+
+    def install_again(self, tables: Mapping[str, str]) -> None:
+        """Go on with other snapshots of tables, or queries that were compiled anew: the same queries, a new program."""
+        self._tables = dict(tables)
+        self.program = Program(self._log.name, self._tables)
+        self._by_number, self._number_of, self._panes, self._finals = {}, {}, {}, {}
+        self._install(self.queries)
+
+    # What the scheduler asks
+
+    def waiting(self, now: float) -> Waiting:
+        """The tuples that wait for all of them; else what time has closed, or what should be committed."""
+        if self.busy or now < self._until or (len(self.queries) == 1 and self.queries[0].status != "running"):
+            return NOTHING
+        found = held(queued(self._log, self.cohort.position), self.hold)
+        if found.pending:
+            return found
+        if self._closing():
+            return Waiting(1, now, self.cohort.position)
+        return Waiting(1, now, self.cohort.position) if self.commit_due(now) else NOTHING
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether something waits for a commit."""
+        return self.cohort.position != self.cohort.kept or bool(self._changed)
+
+    @property
+    def next_commit(self) -> float:
+        """When it is time to commit again; infinite if there is nothing."""
+        return self._next_commit if self.unsaved else float("inf")
+
+    def resting(self, now: float) -> bool:
+        """Whether it waits after an error, to be tried again."""
+        return now < self._until
+
+    def _closing(self) -> bool:
+        """Whether a window can close though no tuple has come: looked at when the watermark has moved."""
+        if not self._panes:
+            return False
+        window = self.kin.window
+        mark = self._log.watermark(window.time) if window else 0
+        if mark == self._mark_seen:
+            return False
+        queries = [self._by_number[self._number_of[name]] for name in self._panes]
+        due = any(query.evaluation.waiting(query.progress).pending for query in queries)
+        if not due:
+            self._mark_seen = mark
+        return due
+
+    # A run
+
+    def evaluate(self, n: int, executor: Executor) -> Evaluated:
+        """One pass of the kernel over the next tuples, taken apart by query."""
+        low = self.cohort.position
+        high = min(low + int(min(n, self.most)), self._log.head if self.hold is None else max(low, self.hold))
+        if high == low and not self._panes:
+            return Evaluated([], {self._log.name: (low, high)}, 0)
+        answer = executor.answer(self.program, self._input(low, high)) if high > low else Answer(())
+        failed = {self._by_number[number].name: why for number, why in answer.errors.items()}
+        steps: list[tuple[LiveQuery, Step]] = []
+        partials: dict[str, pa.Table] = {}
+        for query, rows in self._split(answer):
+            if query.name in failed:
+                continue
+            if isinstance(query.evaluation, TrainEvaluation):
+                rows = _as(rows, query.evaluation.schema)
+                steps.append((query, query.evaluation.absorb(query.progress, rows, low, high)))
+            else:
+                partials[query.name] = rows
+        window = self.kin.window
+        late = self._log.late(low, high, window) if window and high > low else 0
+        for name, panes in self._panes.items():
+            if name in failed:
+                continue
+            query = self._by_number[self._number_of[name]]
+            try:
+                close = partial(self._close, name, executor)
+                step = panes.absorb(query.progress, partials.get(name), low, high, close, late)
+                steps.append((query, step))
+            except HeadgateError as error:
+                failed[name] = str(error)
+        return Evaluated(steps, {self._log.name: (low, high)}, high - low, failed)
+
+    def move(self, found: Evaluated) -> None:
+        """The cohort goes on; its queries have taken their steps."""
+        ((low, high),) = found.positions.values()
+        self.cohort.position, self.cohort.tuples = high, self.cohort.tuples + high - low
+        for query, step in found.steps:
+            if query.unsaved:
+                self._changed[query.name] = query
+                self._eager = self._eager or query.eager
+            self._held += int(step.rows.nbytes)
+        self._attempts, self._until, self.losses = 0, 0.0, 0
+
+    def commit_due(self, now: float) -> bool:
+        """Whether it is time: what commits take is a tenth, or too much has come together."""
+        return self.unsaved and (self._eager or now >= self._next_commit or self._held > _MOST_HELD)
+
+    def commit(self, manifest: Manifest) -> Sequence[tuple[LiveQuery, Floats]]:
+        """Stage what each query holds, commit all in one transaction, publish.
+
+        Nothing is committed if a sink fails: its query is to be let go first, at what the manifest has of it.
+        """
+        if not self.unsaved:
+            return ()
+        began = time.perf_counter()
+        position, tuples = self.cohort.position, self.cohort.tuples
+        read = tuples - self.cohort.kept_tuples
+        waited = deliver(list(self._changed.values()), manifest, (self.cohort.id, position, read))
+        self.cohort.kept, self.cohort.kept_tuples = position, tuples
+        self._changed, self._held, self._eager = {}, 0, False
+        took = time.perf_counter() - began
+        self._next_commit = time.time() + took * (1 / _COMMITS - 1)
+        return waited
+
+    def rest(self, now: float) -> int:
+        """After an error that is nobody's: try again in a while. Gives the number of such errors in a row."""
+        self._attempts += 1
+        self._until = now + min(_MOST_BACKOFF, 0.1 * 2**self._attempts)
+        return self._attempts
+
+    def _input(self, low: int, high: int) -> JobInput:
+        window = self.kin.window
+        given = stream_input(self._log, self._log.slices(low, high), window.time if window else None)
+        return JobInput({self._log.name: given}, window=(window.size, window.slide) if window else None)
+
+    def _close(self, name: str, executor: Executor, given: JobInput) -> pa.Table:
+        """The windows of a query that close, from their panes."""
+        answer = executor.answer(self._finals[name], given)
+        if answer.errors:
+            raise HeadgateError(answer.errors[0])
+        schema = self._panes[name].schema
+        rows = [_as(part.remove_column(0), schema) for part in answer.parts]
+        return pa.concat_tables([schema.empty_table(), *rows])
+
+    def _split(self, answer: Answer) -> list[tuple[LiveQuery, pa.Table]]:
+        """The results by query."""
+        found = []
+        for part in answer.parts:
+            numbers = part.column(NUMBER).to_numpy()
+            if not len(numbers):
+                continue
+            firsts = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1))
+            rows = part.remove_column(0)
+            for first, end in zip(firsts, [*firsts[1:], len(numbers)], strict=True):
+                query = self._by_number.get(int(numbers[first]))
+                if query is not None:
+                    found.append((query, rows.slice(first, end - first)))
+        return found
+
+
+def _as(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The rows under the names of a schema, which may repeat; a last column beyond it stays as it is."""
+    names = [*schema.names, *rows.column_names[len(schema) :]]
+    return rows.rename_columns(names)
+
+
+def _names(queries: Sequence[LiveQuery]) -> list[str]:
+    return [query.name for query in queries]

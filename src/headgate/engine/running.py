@@ -1,0 +1,115 @@
+"""One run of a unit: evaluate, take the steps in memory, and commit if it is time to."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from headgate.engine.delivery import StagingError
+from headgate.engine.kernel.program import Answer, Program
+from headgate.engine.lanes import Executor
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.prepared import Prepared
+from headgate.engine.query import Floats, LiveQuery
+from headgate.engine.reader import JobInput
+from headgate.engine.resident.lane import LaneLostError
+from headgate.engine.units import LiveUnit
+from headgate.errors import HeadgateError
+from headgate.monitor.figures import Response
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a run ended: tuples read, response times of what went out, how much of it was Spark's; or the error.
+
+    `failed` are the queries whose own part failed: they stay where the run began, and the others went on. Those that
+    are `unstaged` could not be committed. `lost` says that the lane died under the run.
+    """
+
+    started: float
+    finished: float
+    positions: Mapping[str, tuple[int, int]]
+    read: int = 0
+    waited: Sequence[tuple[LiveQuery, Floats]] = ()
+    results: Mapping[str, int] = field(default_factory=dict)
+    spark: float = 0.0
+    failed: Mapping[str, str] = field(default_factory=dict)
+    unstaged: Mapping[str, str] = field(default_factory=dict)
+    error: str | None = None
+    lost: bool = False
+
+    @property
+    def response(self) -> Response:
+        """The response times of all results."""
+        return Response.of(np.concatenate([each for _, each in self.waited])) if self.waited else Response()
+
+
+def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest) -> Done:
+    """Take about n tuples. What fails before anything was taken never happened."""
+    started = time.time()
+    timed = _Timed(executor)
+    try:
+        found = unit.evaluate(n, timed)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is this unit's alone
+        lost = isinstance(error, LaneLostError)
+        return Done(started, time.time(), {}, spark=timed.seconds, error=message(error), lost=lost)
+    waited: list[tuple[LiveQuery, Floats]] = []
+    failed = dict(found.failed)
+    for query, step in found.steps:
+        try:
+            if (times := query.take(step)).size:
+                waited.append((query, times))
+        except Exception as error:  # noqa: BLE001 - a sink of one query is nothing to the others
+            failed[query.name] = message(error)
+    results = {query.name: step.rows.num_rows for query, step in found.steps if step.rows.num_rows}
+    why = None
+    unstaged: Mapping[str, str] = {}
+    if len(unit.queries) == 1 and failed:
+        (why,) = failed.values()
+        failed = {}
+    else:
+        unit.move(found)
+        try:
+            # Who failed is let go first, at what the manifest has of it.
+            if not failed and unit.commit_due(time.time()):
+                waited += unit.commit(manifest)
+        except StagingError as problem:
+            unstaged = {name: message(each) for name, each in problem.failed.items()}
+        except Exception as problem:  # noqa: BLE001 - as above
+            why = message(problem)
+    finished = time.time()
+    return Done(started, finished, found.positions, found.read, waited, results, timed.seconds, failed, unstaged, why)
+
+
+class _Timed:
+    """Executes, and adds up the time that Spark took."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor, self.seconds = executor, 0.0
+
+    def __call__(self, plan: Prepared, given: JobInput) -> pa.Table:
+        started = time.perf_counter()
+        try:
+            return self._executor(plan, given)
+        finally:
+            self.seconds += time.perf_counter() - started
+
+    def answer(self, program: Program, given: JobInput) -> Answer:
+        started = time.perf_counter()
+        try:
+            return self._executor.answer(program, given)
+        finally:
+            self.seconds += time.perf_counter() - started
+
+
+def message(error: Exception) -> str:
+    """The line that says what went wrong, without Spark's stack traces."""
+    _, traced, after = str(error).rpartition("Traceback (most recent call last):")
+    # What a Python worker has raised stands behind the lines of its trace, which are indented.
+    text = "\n".join(line for line in after.splitlines() if not line.startswith(" ")) if traced else after
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    noise = ("An error occurred", ":", "at ", "org.apache.spark")
+    said = next((line for line in lines if not line.startswith(noise)), lines[0] if lines else type(error).__name__)
+    return said if isinstance(error, HeadgateError) else f"{type(error).__name__}: {said}"

@@ -1,0 +1,203 @@
+from types import SimpleNamespace
+
+import pytest
+
+from engine.in_process import InProcess
+from engine.log.logs import SCHEMA, feed, opened
+from headgate.engine.compiled import compiled
+from headgate.engine.drafts import Draft
+from headgate.engine.evaluation import Setting, evaluation
+from headgate.engine.fused import KernelUnit
+from headgate.engine.prepared import Views
+from headgate.engine.query import LiveQuery
+from headgate.engine.running import run
+from headgate.engine.session import session
+from headgate.engine.sink.memory_tables import MemoryTables
+from headgate.engine.sink.protocol import Opening
+from headgate.engine.sql.plan import Catalog, Relation
+from headgate.engine.sql.planner import plan
+from headgate.engine.units import SingleUnit
+from headgate.engine.windows import Window
+from headgate.errors import HeadgateError
+
+QUERIES = {
+    "filter": "SELECT v FROM s WHERE v % 2 = 0",
+    "everything": "SELECT * FROM s",
+    "never": "SELECT v FROM s WHERE v < 0",
+    "null": "SELECT v FROM s WHERE nullif(k, 1) = 2",
+    "null_result": "SELECT nullif(k, 1) AS k, v + 0.5 AS w FROM s WHERE v > 3",
+    "names": "SELECT x.v AS `odd name`, upper(concat('a', x.v)) AS `as` FROM s x WHERE x.k IN (0, 1) OR x.v = 8",
+    "twice": "SELECT v AS a, k AS a FROM s WHERE k = 1",
+}
+WINDOWED = {
+    "counted": "SELECT k, count(*) AS n, sum(v) AS total FROM s GROUP BY k",
+    "some": "SELECT k, max(v) AS most FROM s WHERE v % 2 = 1 GROUP BY k HAVING count(*) > 0",
+    "all": "SELECT count(*) AS n, min(v) AS least, avg(v) AS mean FROM s",
+}
+TIMES = [[5, 4, 3, 2], [9, 1, 7], [11, 12, 13]]
+
+
+@pytest.fixture(scope="module")
+def views(spark):
+    made = Views(session(spark))
+    made.add_stream("s", SCHEMA)
+    return made
+
+
+class Held(MemoryTables):
+    """A sink that takes results with the commit only."""
+
+    guarantee = "exactly once"
+
+
+@pytest.fixture
+def place(views, tmp_path):
+    """A log, ways to put queries on it, and the manifest that all are in."""
+    log = opened(tmp_path)
+    catalog = Catalog({"s": Relation(tuple(SCHEMA.names), "t")}, {})
+
+    def live(name, sql, window=None, sink=None):
+        planned = plan(sql, catalog, window)
+        made = evaluation(planned, Setting(name, {"s": log}, views, tmp_path / "panes" / name))
+        known = log.manifest.definition(name)
+        progress = log.manifest.enter(name, {}, made.begin({"s": log.head}))
+        out = sink or MemoryTables()
+        out.open(Opening(name, made.schema, views.spark, progress.receipt if known is not None else None))
+        draft = Draft(name, sql, window, planned, made, compiled(made), None)
+        return LiveQuery(draft, "default", out, 60.0, progress)
+
+    def unit(queries):
+        return KernelUnit(queries, log, {}, log.manifest)
+
+    yield SimpleNamespace(log=log, live=live, unit=unit, manifest=log.manifest, folder=tmp_path)
+    log.manifest.close()
+
+
+def rows(query):
+    return sorted(
+        map(repr, query.sink.table().to_pylist() if query.name != "twice too" else query.sink.table().columns)
+    )
+
+
+def settle(unit, n, lane, manifest):
+    """Run a unit until nothing waits, then commit what is left."""
+    while unit.waiting(0.0).pending:
+        assert run(unit, n, lane, manifest).error is None
+    unit.commit(manifest)
+
+
+@pytest.mark.parametrize("n", [1, 3, 100])
+def test_fused_queries_give_what_spark_gives_for_each(place, n):
+    alone = [place.live(name, sql) for name, sql in QUERIES.items()]
+    together = [place.live(f"{name}_too", sql) for name, sql in QUERIES.items()]
+    unit, lane = place.unit(together), InProcess()
+    feed(place.log, TIMES)
+    settle(unit, n, lane, place.manifest)
+    for one, other in zip(alone, together, strict=True):
+        settle(SingleUnit(one), n, lane, place.manifest)
+        assert other.sink.table().columns == one.sink.table().columns
+        assert other.sink.table().schema == one.sink.table().schema
+        assert other.progress.results == other.sink.table().num_rows
+        assert place.manifest.progress(other.name).results == one.progress.results
+        assert place.manifest.progress(other.name).cursors == {"s": 10} == dict(other.progress.cursors)
+        assert place.manifest.progress(other.name).tuples == 10 == other.progress.tuples
+
+
+@pytest.mark.parametrize("n", [1, 4, 100])
+def test_fused_window_aggregates_give_what_spark_gives_for_each(place, n):
+    window = Window(4_000_000, 2_000_000)
+    alone = [place.live(name, sql, window) for name, sql in WINDOWED.items()]
+    together = [place.live(f"{name}_too", sql, window) for name, sql in WINDOWED.items()]
+    unit, lane = place.unit(together), InProcess()
+    feed(place.log, TIMES)
+    settle(unit, n, lane, place.manifest)
+    place.log.end()
+    settle(unit, n, lane, place.manifest)
+    for one, other in zip(alone, together, strict=True):
+        settle(SingleUnit(one), n, lane, place.manifest)
+        assert rows(other) == rows(one)
+        assert one.sink.table().num_rows
+        assert other.sink.table().schema == one.sink.table().schema
+        assert other.progress.late == one.progress.late
+        assert place.manifest.progress(other.name).closed == one.progress.closed
+
+
+def test_a_crash_between_two_commits_repeats_what_was_in_memory_only(place):
+    first, second = (
+        place.live("a", QUERIES["everything"], sink=Held()),
+        place.live("b", QUERIES["filter"], sink=Held()),
+    )
+    unit, lane = place.unit([first, second]), InProcess()
+    feed(place.log, TIMES)
+    assert unit.commit_due(1e12) is False
+    assert run(unit, 4, lane, place.manifest).error is None
+    kept = [query.sink.table().num_rows for query in (first, second)]
+    assert kept == [4, 2]
+    unit._next_commit = float("inf")
+    assert run(unit, 4, lane, place.manifest).error is None
+    assert [query.progress.cursors["s"] for query in (first, second)] == [8, 8]
+    assert [query.sink.table().num_rows for query in (first, second)] == kept
+    again = [
+        place.live(name, QUERIES[sql], sink=query.sink)
+        for name, sql, query in (("a", "everything", first), ("b", "filter", second))
+    ]
+    assert [query.progress.cursors["s"] for query in again] == [4, 4]
+    settle(place.unit(again), 100, lane, place.manifest)
+    assert sorted(first.sink.table().column("v").to_pylist()) == list(range(10))
+    assert sorted(second.sink.table().column("v").to_pylist()) == [0, 2, 4, 6, 8]
+
+
+class Broken(MemoryTables):
+    def __init__(self, guarantee):
+        super().__init__()
+        self.guarantee, self.broken = guarantee, True
+
+    def stage(self, run, rows):
+        if self.broken:
+            raise HeadgateError("there is no room")
+        return super().stage(run, rows)
+
+
+@pytest.mark.parametrize("guarantee", ["exactly once", "at least once"])
+def test_a_query_whose_sink_fails_is_let_go_and_the_others_lose_nothing(place, guarantee):
+    good, bad = (
+        place.live("good", QUERIES["everything"]),
+        place.live("bad", QUERIES["filter"], sink=Broken(guarantee)),
+    )
+    unit, lane = place.unit([good, bad]), InProcess()
+    feed(place.log, TIMES)
+    done = run(unit, 4, lane, place.manifest)
+    assert {*done.failed, *done.unstaged} == {"bad"}
+    if done.unstaged:
+        bad.roll_back()
+        unit.release([bad], unit.cohort.kept, place.manifest)
+    else:
+        unit.release([bad], 0, place.manifest)
+    settle(unit, 100, lane, place.manifest)
+    assert good.sink.table().column("v").to_pylist() == list(range(10))
+    assert place.manifest.progress("bad").cursors == {"s": 0}
+    bad.sink.broken = False
+    settle(SingleUnit(bad), 100, lane, place.manifest)
+    assert bad.sink.table().column("v").to_pylist() == [0, 2, 4, 6, 8]
+    assert place.manifest.progress("bad") == bad.progress
+
+
+def test_queries_join_and_leave_a_unit_between_two_runs(place):
+    first, second = place.live("a", QUERIES["everything"]), place.live("b", QUERIES["filter"])
+    unit, lane = place.unit([first]), InProcess()
+    feed(place.log, TIMES[:1])
+    for each in (unit, other := place.unit([second])):
+        settle(each, 100, lane, place.manifest)
+    other.release([second], 4, place.manifest)
+    unit.add([second], place.manifest)
+    assert unit.name not in ("a", "b")
+    feed(place.log, TIMES[1:2])
+    settle(unit, 100, lane, place.manifest)
+    unit.release([first], 7, place.manifest)
+    feed(place.log, TIMES[2:])
+    settle(unit, 100, lane, place.manifest)
+    settle(place.unit([first]), 100, lane, place.manifest)
+    assert first.sink.table().column("v").to_pylist() == list(range(10))
+    assert second.sink.table().column("v").to_pylist() == [0, 2, 4, 6, 8]
+    assert [place.manifest.progress(name).tuples for name in "ab"] == [10, 10]
+    assert [query.progress.tuples for query in (first, second)] == [10, 10]
