@@ -54,7 +54,10 @@ class Sink(Protocol):
         """Make a committed run visible, now or before long; harmless if it is already."""
 
     def tick(self, now: float) -> None:
-        """Do what is due by now, in seconds since the epoch. Called now and then, by another thread than the rest."""
+        """Do what is due by now, in seconds since the epoch. Called now and then, by another thread than the rest.
+
+        Raises HeadgateError as `publish` does; the next call tries again.
+        """
 
     def close(self) -> None:
         """Make all visible that is published, and let go of files and connections."""
