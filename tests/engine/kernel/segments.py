@@ -122,8 +122,13 @@ OUTPUTS = st.one_of(
 @st.composite
 def segments(draw, lookups=()):
     where = tuple(draw(st.lists(conditions(), max_size=3)))
+    outputs = OUTPUTS
+    if any(lookup.kind in ("inner", "left") for lookup in lookups):
+        outputs = st.one_of(outputs, st.sampled_from(lookups[0].columns))
+        if draw(st.booleans()):
+            where += (holds(draw(st.sampled_from(ORDERS)), Column("0:i", "int"), draw(literals("int"))),)
     if draw(st.integers(0, 3)):
-        nodes = draw(st.lists(OUTPUTS, min_size=1, max_size=3))
+        nodes = draw(st.lists(outputs, min_size=1, max_size=3))
         return Segment("t", lookups, where, None, tuple((f"c{k}", node) for k, node in enumerate(nodes)))
     keys = tuple(draw(st.lists(st.sampled_from([COLUMNS[name] for name in "sdib"]), max_size=2, unique=True)))
     parts = (

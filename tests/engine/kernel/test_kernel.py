@@ -1,6 +1,7 @@
 """All queries at once give what each gives alone."""
 
 import itertools
+import tempfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -45,3 +46,18 @@ def test_queries_together_find_what_each_finds_alone(data):
             kernel.apply(Remove(gone))
         queries = {k: each for k, each in {**queries, **new}.items() if k not in gone}
         check(kernel, queries, data.draw(generated.tables()))
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_joined_queries_find_what_each_finds_alone(data):
+    table = data.draw(generated.tables(12))
+    joins = data.draw(st.lists(generated.lookups(), min_size=1, max_size=2))
+    some = st.sampled_from(joins).flatmap(lambda lookup: generated.segments(lookups=(lookup,)))
+    queries = dict(enumerate(data.draw(st.lists(some, min_size=1, max_size=5))))
+    with tempfile.TemporaryDirectory() as folder:
+        pq.write_table(table, f"{folder}/part.parquet")
+        kernel = Kernel({"r": folder})
+        for change in generated.added(queries):
+            kernel.apply(change)
+        check(kernel, queries, data.draw(generated.tables(12)), {"r": table})
