@@ -28,7 +28,7 @@ LARGE = 8 << 20
 
 _TEND = 0.25
 """Seconds between two looks at an idle worker."""
-_PATIENCE = 10.0
+_PATIENCE = 20.0
 """Seconds that work waits for a worker that is being replaced."""
 _PAUSES = 0.1, 5.0
 """Seconds between a task that never got as far as to call and the next: at first, and at most."""

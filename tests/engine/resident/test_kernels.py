@@ -1,0 +1,44 @@
+from dataclasses import asdict
+
+import pytest
+
+from engine.resident.programs import ABOVE, above, train
+from headgate.engine.kernel.ir import Column
+from headgate.engine.kernel.program import Add
+from headgate.engine.reader import JobInput, StreamInput
+from headgate.engine.resident.kernels import Kernels
+
+
+def test_a_program_whose_change_fails_is_forgotten():
+    kernels = Kernels()
+    kernels.apply("p", {}, [above(1)])
+    assert kernels.applied("p") == 1
+    with pytest.raises(AttributeError):
+        kernels.apply("p", {}, [above(2, first=1), "no change"])
+    assert kernels.applied("p") == 0
+
+
+def test_so_many_programs_are_kept():
+    kernels = Kernels()
+    for name in "abc":
+        kernels.apply(name, {}, [above(1)])
+    kernels.apply("a", {}, [above(2, first=1)])
+    kernels.keep(2)
+    assert [kernels.applied(name) for name in "abc"] == [2, 0, 1]
+
+
+@pytest.mark.parametrize("hidden", ["_time", "_pane", "_late", "_position"])
+def test_hidden_columns_are_there_one_by_one(tmp_path, hidden):
+    (_, stream), *_ = train(tmp_path, 10).streams.items()
+    given = JobInput({"s": StreamInput(stream.slices, "_arrival")}, window=(4, 2))
+    kernels = Kernels()
+    shape = Add(ABOVE.__class__("s", (), (), None, ((hidden, Column(hidden, "bigint")),)), [0])
+    kernels.apply("p", {}, [shape])
+    (part,) = kernels.run("p", "s", asdict(given)).parts
+    wanted = {
+        "_time": range(10),
+        "_pane": [n // 2 * 2 for n in range(10)],
+        "_late": [None] * 10,
+        "_position": range(10),
+    }
+    assert part.column(1).to_pylist() == list(wanted[hidden])
