@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from headgate.engine.kernel.expressions import arrow, expression
 from headgate.engine.kernel.functions.aggregates import aggregate
+from headgate.engine.kernel.ir import Literal
 from headgate.engine.log.stream import write
 from headgate.engine.prepared import Views
 from headgate.engine.reader import JobInput, StreamInput
@@ -67,12 +68,16 @@ class Sides:
             except NotFusableError as reason:
                 refused[each] = str(reason)
         if taken:
-            names = [f"c{i}" for i in range(len(taken))]
-            sql = f"SELECT {', '.join(f'{e} AS {n}' for e, n in zip(taken, names, strict=True))} FROM t"
-            found, expected = self.kernel(sql), self.spark(sql)
-            for name, text in zip(names, taken, strict=True):
-                assert_same(found.select([name]), expected.select([name]), text, of=self.rows)
+            self.check_all(taken)
         return refused
+
+    def check_all(self, expressions):
+        """Fail if one of many expressions differs, or is refused; in one job."""
+        names = [f"c{i}" for i in range(len(expressions))]
+        sql = f"SELECT {', '.join(f'{e} AS {n}' for e, n in zip(expressions, names, strict=True))} FROM t"
+        found, expected = self.kernel(sql), self.spark(sql)
+        for name, text in zip(names, expressions, strict=True):
+            assert_same(found.select([name]), expected.select([name]), text, of=self.rows)
 
 
 def evaluate(segment, rows, tables=None):
@@ -96,8 +101,14 @@ def evaluate(segment, rows, tables=None):
 
 
 def _grouped(frame, grouping):
+    constants = [arg for part in grouping.parts for arg in part.args if isinstance(arg, Literal)]
+    frame = frame.with_columns([expression(each).alias(f"_c{i}") for i, each in enumerate(constants)])
+
+    def argument(node):
+        return pl.col(f"_c{constants.index(node)}") if isinstance(node, Literal) else expression(node)
+
     parts = [
-        aggregate(part, [expression(arg) for arg in part.args], expression(part.where) if part.where else None)
+        aggregate(part, [argument(arg) for arg in part.args], expression(part.where) if part.where else None)
         for part in grouping.parts
     ]
     keys = [expression(key).alias(f"k{i}") for i, key in enumerate(grouping.keys)]

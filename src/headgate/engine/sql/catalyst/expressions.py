@@ -89,8 +89,7 @@ class Expressions:
         if op is None:
             if found := replacement(given.java()):
                 return self.node(found)
-            prefix = "try_" if name != given.name else ""
-            raise NotFusableError(f"it calls {prefix}{given.java().prettyName()}()")
+            raise NotFusableError(f"it calls {given.java().prettyName().lower()}()")
         kind = op.type(args) if callable(op.type) else op.type or simple_name(given.fields["dataType"])
         call = Call(name, args, kind, tuple(_option(given, field) for field in op.options))
         if reason := refusal(call):
