@@ -11,6 +11,7 @@ from headgate.engine.evaluation.per_train import TrainEvaluation
 from headgate.engine.kernel.ir import Literal, Segment
 from headgate.engine.kernel.program import Add, Program
 from headgate.engine.kernel.shapes import shape_of
+from headgate.engine.kernel.types import arrow
 from headgate.engine.sql.catalyst import NotFusableError, segment
 from headgate.engine.sql.plan import BySession, PerWindow
 from headgate.engine.windows import Window
@@ -67,6 +68,4 @@ def alone(segment: Segment, tables: dict[str, str]) -> Program:
 
 
 def _array(values: Sequence[Literal]) -> pa.Array:
-    from headgate.engine.kernel.expressions import arrow
-
     return pa.array([each.value for each in values], arrow(values[0].type))

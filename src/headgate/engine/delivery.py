@@ -11,6 +11,9 @@ from headgate.engine.sink.protocol import Receipt
 from headgate.engine.sink.shared import Shared
 from headgate.errors import HeadgateError
 
+Named = list[tuple[str, pa.Table]]
+"""Rows of queries, by their names."""
+
 
 class StagingError(HeadgateError):
     """Sinks that did not take what they were given, by query."""
@@ -49,7 +52,7 @@ def _staged(
 ) -> tuple[list[tuple[LiveQuery, Progress, Floats]], dict[str, Receipt]]:
     moved: list[tuple[LiveQuery, Progress, Floats]] = []
     failed: dict[str, Exception] = {}
-    rows: dict[str, list[tuple[str, pa.Table]]] = {}
+    rows: dict[str, Named] = {}
     for query in queries:
         try:
             progress, due, given = query.stage()

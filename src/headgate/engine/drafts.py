@@ -1,4 +1,4 @@
-"""From the text of a query to what the engine runs: planned, ready to be evaluated, and compiled if the kernel can."""
+"""From the text of a query to what the engine runs: planned, ready to be evaluated, compiled if the kernel can."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

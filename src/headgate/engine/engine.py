@@ -68,9 +68,9 @@ class Engine:
     outlive the process is in the `state` folder: start again on the same folder, register the same streams and
     queries, and the engine goes on where it was.
 
-    `lanes` says how many units run at a time: "auto", "jobs" for Spark jobs only, a number, or a number of each kind as
-    in {"jobs": 1, "resident": 2}. Resident lanes are reached over a `channel`: "unix" or "flight"; without one, by
-    what Spark's master says. With `sync`, every commit is on the disk before it counts, which outlives a power cut.
+    `lanes` says how many units run at a time: "auto", "jobs" for Spark jobs only, a number, or a number of each kind
+    as in {"jobs": 1, "resident": 2}. Resident lanes are reached over a `channel`, "unix" or "flight"; without one, by
+    what the master suggests. With `sync`, every commit is on the disk before it counts, and outlives a power cut.
     """
 
     def __init__(

@@ -143,7 +143,7 @@ class KernelUnit:
         self.queries = tuple(query for query in self.queries if query.name not in gone)
 
     def install_again(self, tables: Mapping[str, str]) -> None:
-        """Go on with other snapshots of tables, or queries that were compiled anew: the same queries, a new program."""
+        """Go on with other snapshots of tables, and queries that were compiled anew for them: a new program."""
         self._tables = dict(tables)
         self.program = Program(self._log.name, self._tables)
         self._by_number, self._number_of, self._panes, self._finals = {}, {}, {}, {}
@@ -206,8 +206,8 @@ class KernelUnit:
             if query.name in failed:
                 continue
             if isinstance(query.evaluation, TrainEvaluation):
-                rows = _as(rows, query.evaluation.schema)
-                steps.append((query, query.evaluation.absorb(query.progress, rows, low, high)))
+                named = _as(rows, query.evaluation.schema)
+                steps.append((query, query.evaluation.absorb(query.progress, named, low, high)))
             else:
                 partials[query.name] = rows
         window = self.kin.window

@@ -58,8 +58,8 @@ class Cohort:
 class LiveQuery:
     """One query on the engine. The scheduler's thread asks and takes note; the lane that runs it moves it on.
 
-    It goes ahead in memory, and what the manifest keeps follows commit by commit: `progress` against `kept`. Results
-    go to a sink that may see them twice at once, and to one that may not with the commit. A query that is `alone`, for the
+    It goes ahead in memory, and what the manifest keeps follows commit by commit: `progress` against `kept`. A sink
+    that may see results twice gets them at once, one that may not with the commit. A query that is `alone`, for the
     reason that this gives, is not run by the kernel any more.
     """
 

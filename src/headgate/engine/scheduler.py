@@ -313,10 +313,11 @@ class Scheduler:
         now = time.time()
         for lane in self.lanes:
             assigned = self._assigned.get(lane.name)
-            if assigned and assigned.runs and not assigned.too_long:
-                if now - assigned.since > assigned.runs[0][0].limit:
-                    assigned.too_long = True
-                    lane.cancel()
+            if not assigned or not assigned.runs or assigned.too_long:
+                continue
+            if now - assigned.since > assigned.runs[0][0].limit:
+                assigned.too_long = True
+                lane.cancel()
         if now - self._refreshed >= self._measured.period:
             self._refreshed = now
             self._prepare(self._measured.units())

@@ -1,4 +1,4 @@
-"""Live units: what one decision runs on a lane. One query as its own Spark plan, or queries of the kernel together."""
+"""Live units: what one decision runs on a lane: a query as its own Spark plan, or queries of the kernel together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

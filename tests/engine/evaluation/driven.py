@@ -10,11 +10,11 @@ from headgate.engine.drafts import Draft
 from headgate.engine.evaluation import Setting, evaluation
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.query import LiveQuery
+from headgate.engine.running import run
 from headgate.engine.sink.memory_tables import MemoryTables
 from headgate.engine.sink.protocol import Opening
 from headgate.engine.sql.plan import Catalog, Relation
 from headgate.engine.sql.planner import plan
-from headgate.engine.running import run
 from headgate.engine.units import SingleUnit
 
 _FAR = 500
