@@ -125,7 +125,7 @@ def test_a_mistake_is_told_with_its_rule_its_value_and_its_remedy(engine, mistak
     assert got in str(told.value.got)
     assert remedy in told.value.remedy
     assert engine.queries == known
-    assert set(engine._manifest.queries()) == set(known)
+    assert engine._manifest.names() == set(known)
 
 
 def test_a_mistake_in_a_query_says_which_and_where(engine):
@@ -136,7 +136,7 @@ def test_a_mistake_in_a_query_says_which_and_where(engine):
 
 @pytest.mark.parametrize("lanes", [0, -1])
 def test_an_engine_without_lanes_is_refused(spark, tmp_path, lanes):
-    with pytest.raises(InputError, match=f"an engine has a lane or more; got {lanes}"):
+    with pytest.raises(InputError, match=f"an engine has a job lane or more; got {lanes}"):
         Engine(spark, tmp_path, lanes=lanes)
 
 

@@ -106,6 +106,7 @@ class Engine:
         made = [JobLane(f"lane-{i + 1}", self.spark) for i in range(self._capacity.jobs)]
         self._scheduler = Scheduler(made, self._manifest, self._recorder, self._chores)
         self._absent: set[str] = set()
+        self._shared: dict[str, Shared] = {}
         self._fusing = False
         self._fuser: Fuser | None = None
         self._began = time.time()
@@ -261,6 +262,9 @@ class Engine:
         self, draft: Draft, sink: Sink | Shared | Callable[[str], Sink] | None, progress: Progress
     ) -> Sink | Shared:
         out = MemoryTables() if sink is None else sink(draft.name) if callable(sink) else sink
+        if isinstance(out, Shared) and self._shared.setdefault(out.name, out) is not out:
+            remedy = "Give one and the same object to all queries that share it."
+            raise InputError("a shared sink has a name of its own", f"a second '{out.name}'", remedy)
         last = self._manifest.shared(out.name) if isinstance(out, Shared) else progress.receipt
         out.open(Opening(draft.name, draft.evaluation.schema, self.spark, last, self._sync))
         return out
@@ -546,8 +550,12 @@ class Engine:
             self._write_status(self.status(), running=True)
             self._fuse()
             now = time.time()
-            for sink in {id(query.sink): query.sink for query in list(self._queries.values())}.values():
-                sink.tick(now)
+            for query in {id(query.sink): query for query in list(self._queries.values())}.values():
+                try:
+                    query.sink.tick(now)
+                except HeadgateError as error:
+                    # What is committed is not lost: the next tick tries again.
+                    _log.warning("query %s: %s", query.name, error)
 
     def _fuse(self) -> None:
         fuser = self._fuser

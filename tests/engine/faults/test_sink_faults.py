@@ -66,8 +66,8 @@ def test_a_query_whose_sink_fails_stops_alone_and_misses_nothing_once_it_is_resu
     fault, more, engine, fed, tmp_path, monkeypatch
 ):
     ill, well = tmp_path / "ill", tmp_path / "well"
-    engine.query("ill", ALL, sink=sink.parquet(ill))
-    engine.query("well", ALL, sink=sink.parquet(well))
+    engine.query("ill", ALL, sink=sink.parquet(ill, every=0))
+    engine.query("well", ALL, sink=sink.parquet(well, every=0))
     broken = fault(ill, monkeypatch)
     engine.start("fcfs", train={"most": 100})
     fed.feed(5)
@@ -89,7 +89,7 @@ def test_a_query_whose_sink_fails_stops_alone_and_misses_nothing_once_it_is_resu
 def test_of_fused_queries_only_the_one_whose_sink_fails_stops(engine, fed, tmp_path):
     names = ("a", "b", "c")
     for name in names:
-        engine.query(name, ALL, sink=sink.parquet(tmp_path / name))
+        engine.query(name, ALL, sink=sink.parquet(tmp_path / name, every=0))
     engine.start("fcfs", fuse=True)
     fuse(engine, fed, "b")
     caught_up(engine, *names, position=fed.given)

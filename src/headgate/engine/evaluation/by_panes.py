@@ -89,7 +89,7 @@ class PaneEvaluation:
         # Beyond every file that the manifest may know: those must stay as they are until the next commit.
         run = max(progress.run, self._newest, *progress.panes) + 1
         self._newest = run
-        write(partial, self._file(run))
+        write(partial, self._file(run), sync=self._log.sync)
         return replace(progress, panes={**progress.panes, run: _starts(partial)}, fresh=())
 
     def needed(self, progress: Progress, stream: str) -> int:

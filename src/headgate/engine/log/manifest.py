@@ -197,11 +197,6 @@ class Manifest:
             found = self._db.execute("SELECT definition FROM query WHERE name = ?", (query,)).fetchone()
         return json.loads(found[0]) if found else None
 
-    def queries(self) -> dict[str, dict[str, Any]]:
-        """The definitions of all queries that have been entered and not removed."""
-        with self._lock:
-            return {n: json.loads(d) for n, d in self._db.execute("SELECT name, definition FROM query").fetchall()}
-
     def enter(self, query: str, definition: Mapping[str, Any], begin: Progress) -> Progress:
         """Enter a query if it is new, at the progress to begin with; give the progress it has."""
         return self.enter_many([(query, definition, begin)])[query]

@@ -59,7 +59,7 @@ class StreamLog:
         self.name, self.schema, self.event_time = name, schema, event_time
         self.delay = round(delay * _MICROS)
         self._folder, self._dead, self._manifest, self._notify = folder, dead, manifest, on_append
-        self._sync = sync
+        self.sync = sync
         self._lock = threading.Lock()
         self._stored = pa.schema([*schema, pa.field(ARRIVAL, STAMP)])
         definition = {"schema": str(schema), "event_time": event_time, "delay": self.delay}
@@ -345,7 +345,7 @@ class StreamLog:
             late = pc.sum(pc.less(times, before)).as_py() if event_first < before else 0
         file = self._folder / f"{seq:012d}.arrow"
         stored = rows.append_column(self._stored.field(ARRIVAL), pa.array(stamps).cast(STAMP)).cast(self._stored)
-        write(stored, file, sync=self._sync)
+        write(stored, file, sync=self.sync)
         arrived = int(stamps[0]), int(stamps[-1]), float(stamps.sum(dtype=np.float64)) / _MICROS
         size = file.stat().st_size
         train = StoredTrain(
@@ -370,7 +370,7 @@ class StreamLog:
         file = self._dead / f"{sum(self.counted[1].values()):012d}.jsonl"
         lines = [json.dumps({"reason": r.reason, "place": r.place, "row": r.row}) for r in rejected]
         file.write_text("\n".join(lines) + "\n")
-        if self._sync:
+        if self.sync:
             synced.sync(file)
             synced.sync(self._dead)
         _log.warning(
