@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.engine.kernel.index import Path
+from headgate.engine.kernel.index import FLAGS, Path
 
 PRIOR = {
     "=": 0.01,
@@ -23,9 +23,6 @@ PRIOR = {
     "not null": 0.95,
 }
 """The share of rows that an atom is taken to let through before it is measured."""
-
-FLAGS = Path(by="true")
-"""The path of all atoms that are conditions as a whole: a flag for each row."""
 
 _INDEX = 40_000.0
 _ROW_EQUAL, _ROW_STEP, _ROW_FLAG = 20.0, 6.0, 1.0

@@ -5,7 +5,7 @@ import numpy as np
 from headgate.engine.kernel.arrays import Growing, Ints
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_SMALL = 256
+_SMALL = 1024
 
 
 class Dictionary:
@@ -13,7 +13,7 @@ class Dictionary:
 
     def __init__(self) -> None:
         self._keys = Growing()
-        self._tables: list[_Table] = []
+        self._tables: list[_Table | _Places] = []
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -48,11 +48,29 @@ class Dictionary:
         return found
 
     def _grow(self) -> None:
+        keys = self.keys
+        if keys.min() >= 0 and keys.max() < _SMALL + 4 * len(keys):
+            self._tables = [_Places(keys)]
+            return
         main = self._tables[0].end if self._tables else 0
         if len(self) - main > _SMALL + main // 16:
-            self._tables = [_Table(self._keys.values.copy(), 0)]
+            self._tables = [_Table(keys.copy(), 0)]
         else:
-            self._tables = [*self._tables[:1], _Table(self._keys.values[main:].copy(), main)]
+            self._tables = [*self._tables[:1], _Table(keys[main:].copy(), main)]
+
+
+class _Places:
+    """The numbers of keys that are small themselves: an array by key."""
+
+    def __init__(self, keys: Ints) -> None:
+        self.end = len(keys)
+        self._numbers = np.full(int(keys.max()) + 2, -1)
+        self._numbers[keys] = np.arange(len(keys))
+        self._last = np.uint64(len(self._numbers) - 1)
+
+    def find(self, keys: Ints) -> Ints:
+        # A key below zero is a great one without its sign.
+        return self._numbers[np.minimum(keys.view(np.uint64), self._last).view(np.int64)]
 
 
 class _Table:

@@ -10,8 +10,8 @@ import pyarrow as pa
 from headgate.engine.kernel.arrays import Flags, Growing, Ints
 from headgate.engine.kernel.atoms import Atom, Term
 from headgate.engine.kernel.batch import Formulas
-from headgate.engine.kernel.choice import FLAGS, PRIOR, Choice, Circumstances, choose
-from headgate.engine.kernel.index import Path
+from headgate.engine.kernel.choice import PRIOR, Choice, Circumstances, choose
+from headgate.engine.kernel.index import FLAGS, Path
 from headgate.engine.kernel.ir import Column, Literal
 from headgate.engine.kernel.keys import MOST, NULL, Encoder, encoder, fits
 from headgate.engine.kernel.types import arrow

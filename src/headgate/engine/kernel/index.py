@@ -1,7 +1,7 @@
 """Members of a unit by the constants that one or two of their atoms compare with: who may want a tuple, at once."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from headgate.engine.kernel.arrays import Flags, Ints, bisect, search, spread
 from headgate.engine.kernel.dictionary import Dictionary
 from headgate.engine.kernel.keys import NULL
 
-AT_ONCE = 1 << 21
+_AT_ONCE = 1 << 21
 """So many candidates are looked at together."""
 
 
@@ -27,6 +27,10 @@ class Path:
     level: int = 0
 
 
+FLAGS = Path(by="true")
+"""The path of all atoms that are conditions as a whole; its first key is the operand itself."""
+
+
 class Index:
     """The entries of a path, sorted by the two keys. `slots` say whose they are."""
 
@@ -36,7 +40,7 @@ class Index:
         self._group = np.empty(0, np.int64)
         self._second = np.empty(0, np.int64)
         self._slots = np.empty(0, np.int64)
-        self._starts = np.zeros(1, np.int64)
+        self._starts = self._ends = np.zeros(1, np.int64)
         self._new: list[tuple[Ints, Ints, Ints]] = []
 
     def __len__(self) -> int:
@@ -46,7 +50,7 @@ class Index:
     def firsts(self) -> Ints:
         """The keys that are first equal."""
         self._settle()
-        return self._groups.keys[np.flatnonzero(np.diff(self._starts))]
+        return self._groups.keys[np.flatnonzero(self._ends[:-1] > self._starts[:-1])]
 
     def insert(self, slots: Ints, first: Ints | None, low: Ints | None, high: Ints | None) -> None:
         """Enter slots with the key that is first equal, and the bounds of the second."""
@@ -70,29 +74,21 @@ class Index:
         keep = ~dead[self._slots]
         self._hold(self._slots[keep], self._group[keep], self._second[keep])
 
-    def candidates(self, first: Ints | None, second: Ints | None, n: int) -> Iterator[tuple[Ints, Ints]]:
-        """Rows, given by their keys, and the slots that may want them; not too many at a time."""
+    @property
+    def slots(self) -> Ints:
+        """Whose the entries are, in their order."""
         self._settle()
-        starts, counts = self._ranges(first, second, n)
-        hit = np.flatnonzero(counts)
-        starts, counts = starts[hit], counts[hit]
-        ends = np.cumsum(counts)
-        done = 0
-        while done < len(hit):
-            before = int(ends[done - 1]) if done else 0
-            upto = max(done + 1, int(np.searchsorted(ends, before + AT_ONCE, "right")))
-            which, places = spread(starts[done:upto], counts[done:upto])
-            yield hit[done:upto][which], self._slots[places]
-            done = upto
+        return self._slots
 
-    def _ranges(self, first: Ints | None, second: Ints | None, n: int) -> tuple[Ints, Ints]:
-        """Where the entries of each row begin, and how many they are."""
+    def ranges(self, first: Ints | None, second: Ints | None, n: int) -> tuple[Ints, Ints]:
+        """Where the entries that may want a row, given by its keys, begin; and how many they are."""
+        self._settle()
         if first is None:
             begin, end = np.zeros(n, np.int64), np.full(n, len(self._slots))
         else:
+            # Nothing is in the last group, which -1 stands for.
             group = self._groups.find(first)
-            begin = np.where(group < 0, 0, self._starts[group])
-            end = np.where(group < 0, 0, self._starts[group + 1])
+            begin, end = self._starts[group], self._ends[group]
         if second is None:
             return begin, end - begin
         wanted = ~second if self.path.by == "<" else second >> self.path.level
@@ -126,8 +122,10 @@ class Index:
             order = np.lexsort((second, group))
             self._hold(slots[order], group[order], second[order])
             return
-        begin = self._starts[np.minimum(group, len(self._starts) - 1)]
-        end = self._starts[np.minimum(group + 1, len(self._starts) - 1)]
+        # New groups come behind all others.
+        known = group < len(self._starts) - 1
+        begin = np.where(known, self._starts[np.where(known, group, 0)], len(self._slots))
+        end = np.where(known, self._ends[np.where(known, group, 0)], len(self._slots))
         at = bisect(self._second, begin, end, second, after=True)
         self._hold(
             np.insert(self._slots, at, slots), np.insert(self._group, at, group), np.insert(self._second, at, second)
@@ -136,4 +134,66 @@ class Index:
     def _hold(self, slots: Ints, group: Ints, second: Ints) -> None:
         self._slots, self._group, self._second = slots, group, second
         counts = np.bincount(group, minlength=max(1, len(self._groups)))
-        self._starts = np.concatenate(([0], np.cumsum(counts)))
+        self._ends = np.append(np.cumsum(counts), 0)
+        self._starts = np.append(self._ends[:-1] - counts, 0)
+
+
+class Indexes:
+    """The indexes of all paths. Their entries are looked at as one list, so that many paths take few steps."""
+
+    def __init__(self) -> None:
+        self._indexes: dict[Path, Index] = {}
+        self._slots: Ints | None = None
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(self._indexes)
+
+    def insert(self, path: Path, slots: Ints, first: Ints | None, low: Ints | None, high: Ints | None) -> None:
+        """Enter slots in the index of a path."""
+        self._indexes.setdefault(path, Index(path)).insert(slots, first, low, high)
+        self._slots = None
+
+    def discard(self, dead: Flags, path: Path | None = None) -> None:
+        """Forget slots that are in the index of one path, at whatever level, or anywhere."""
+        for each, index in list(self._indexes.items()):
+            if path in (None, replace(each, level=0)):
+                index.discard(dead)
+                if not len(index):
+                    del self._indexes[each]
+        self._slots = None
+
+    def candidates(
+        self, keys: Callable[[int], Ints], flags: Callable[[Ints], tuple[Ints, Ints]], n: int
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Rows and the slots that may want them, not too many at a time.
+
+        `keys` gives those of an operand for all rows, `flags` the pairs of an operand and a row for which it is true.
+        """
+        if self._slots is None:
+            self._slots = np.concatenate([np.empty(0, np.int64), *(each.slots for each in self._indexes.values())])
+        found: list[tuple[Ints, Ints, Ints]] = []
+        base = 0
+        for path, index in self._indexes.items():
+            if path == FLAGS:
+                first, rows = flags(index.firsts)
+                begin, counts = index.ranges(first, None, len(rows))
+                hit = np.flatnonzero(counts)
+                found.append((rows[hit], begin[hit] + base, counts[hit]))
+            else:
+                equal, second = (None if each is None else keys(each) for each in (path.first, path.second))
+                begin, counts = index.ranges(equal, second, n)
+                hit = np.flatnonzero(counts)
+                found.append((hit, begin[hit] + base, counts[hit]))
+            base += len(index)
+        if found:
+            yield from self._spread(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+    def _spread(self, rows: Ints, begin: Ints, counts: Ints) -> Iterator[tuple[Ints, Ints]]:
+        ends = np.cumsum(counts)
+        done = 0
+        while done < len(rows):
+            before = int(ends[done - 1]) if done else 0
+            upto = max(done + 1, int(np.searchsorted(ends, before + _AT_ONCE, "right")))
+            which, places = spread(begin[done:upto], counts[done:upto])
+            yield rows[done:upto][which], self._slots[places]  # type: ignore[index]
+            done = upto

@@ -4,13 +4,13 @@ Spark's order: NaN is equal to itself and the greatest, -0.0 is 0.0, strings go 
 key. Values that do not fit into a number are known by their place among the constants that they are compared with.
 """
 
+from itertools import repeat
 from typing import Protocol
 
 import numpy as np
 import polars as pl
 
 from headgate.engine.kernel.arrays import Ints
-from headgate.engine.kernel.dictionary import Dictionary
 from headgate.engine.kernel.types import decimal, dtype
 
 LEAST = np.iinfo(np.int64).min
@@ -20,6 +20,8 @@ _UNKNOWN = -1
 _DIGITS = 18
 """So many digits of a decimal fit."""
 _GAP = 1 << 40
+_FEW = 4096
+"""Of more values than these, the distinct ones are found first."""
 
 
 class Encoder(Protocol):
@@ -42,7 +44,7 @@ def encoder(kind: str, ordered: bool) -> Encoder:
     """For a type, and for comparisons of order or of equality only."""
     if fits(kind):
         return Numbers()
-    return Ranks(kind) if ordered else Pool(kind)
+    return Ranks(kind) if ordered else Pool()
 
 
 def fits(kind: str) -> bool:
@@ -90,41 +92,26 @@ def _floats(values: pl.Series) -> Ints:
 class Pool:
     """Equality with constants of any type: the number of the constant that a value is equal to."""
 
-    def __init__(self, kind: str) -> None:
-        self._constants = pl.Series([], dtype=dtype(kind))
-        self._hashes = Dictionary()
+    def __init__(self) -> None:
+        self._numbers: dict[object, int] = {None: NULL}
 
     def keys(self, values: pl.Series) -> Ints:
         """The keys of values."""
-        found = self._hashes.find(_hashed(values))
-        known = np.flatnonzero(found >= 0)
-        if len(known):
-            # Two values may have one hash.
-            same = (self._constants[found[known]] == values[known]).fill_null(value=False).to_numpy()
-            found[known[~same]] = _UNKNOWN
-        if values.null_count():
-            found[values.is_null().to_numpy()] = NULL
-        return found
-
-    def enter(self, constants: pl.Series) -> Ints:
-        """The keys of constants. Raises Exhausted if two have one hash."""
-        before = len(self._hashes)
-        given = constants.drop_nulls()
-        found = self._hashes.enter(_hashed(given))
-        if len(self._hashes) > before:
-            _, first = np.unique(found, return_index=True)
-            new = first[found[first] >= before]
-            self._constants = self._constants.append(given[new[np.argsort(found[new])]]).rechunk()
-        if not (self._constants[found] == given).all():
-            raise Exhausted
-        keys = np.full(len(constants), NULL)
-        keys[constants.is_not_null().to_numpy()] = found
+        if len(values) < _FEW:
+            return self._found(values.to_list())
+        encoded = values.to_arrow().dictionary_encode()
+        found = self._found([*encoded.dictionary.to_pylist(), None])
+        keys: Ints = found[encoded.indices.fill_null(len(found) - 1).to_numpy()]
         return keys
 
+    def _found(self, values: list[object]) -> Ints:
+        return np.fromiter(map(self._numbers.get, values, repeat(_UNKNOWN)), np.int64, len(values))
 
-def _hashed(values: pl.Series) -> Ints:
-    plain = values.to_physical() if values.dtype.is_decimal() else values
-    return plain.hash().to_numpy().view(np.int64)
+    def enter(self, constants: pl.Series) -> Ints:
+        """The keys of constants."""
+        for each in constants.drop_nulls().to_list():
+            self._numbers.setdefault(each, len(self._numbers))
+        return self.keys(constants)
 
 
 class Ranks:

@@ -7,7 +7,7 @@ tested on these alone. Which they are goes by the share of rows that they let th
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,9 @@ import pyarrow as pa
 from headgate.engine.kernel.arrays import Growing, Ints
 from headgate.engine.kernel.atoms import Term, variants
 from headgate.engine.kernel.batch import Batch, Formulas
-from headgate.engine.kernel.choice import FLAGS, Circumstances
+from headgate.engine.kernel.choice import Circumstances
 from headgate.engine.kernel.family import Family, Operands, bounds
-from headgate.engine.kernel.index import AT_ONCE, Index, Path
+from headgate.engine.kernel.index import Indexes, Path
 from headgate.engine.kernel.ir import Node
 from headgate.engine.kernel.ranges import Ranges
 
@@ -38,10 +38,11 @@ class Matcher:
         """Whether a row may be found twice for a member."""
         self._members = Growing()
         self._ranges = Ranges()
-        self._indexes: dict[Path, Index] = {}
+        self._indexes = Indexes()
         self._leaving: list[Ints] = []
         self._paths: Counter[Path] = Counter()
         self._uses: Counter[int] = Counter()
+        self._ahead: list[int] | None = None
         self._rows = 1000.0
         self._turn = 0
 
@@ -62,8 +63,9 @@ class Matcher:
         """Pairs of a row and a member that wants it, in any order; and the members that fail."""
         self._leave()
         self._watch(batch)
-        keys = _Keys(self.operands, batch, self._ahead())
-        kept = [self._ranges.passed(*pairs, keys.pairs) for pairs in _gathered(self._candidates(batch, keys))]
+        keys = _Keys(self.operands, batch, self._needed_ahead())
+        candidates = self._indexes.candidates(keys.of, keys.flags, batch.n)
+        kept = [self._ranges.passed(*pairs, keys.pairs) for pairs in candidates]
         nothing = np.empty(0, np.int64)
         rows = np.concatenate([nothing, *(pair[0] for pair in kept)])
         slots = np.concatenate([nothing, *(pair[1] for pair in kept)])
@@ -94,42 +96,33 @@ class Matcher:
 
     def _place(self, family: Family, first: int = 0) -> None:
         """Enter the slots of a family, from one on, where its choice says."""
+        self._ahead = None
         slots = family.slots.values[first:]
         self._ranges.set(slots, family.tests(first))
         for path, some, *keys in family.entries(first):
-            self._indexes.setdefault(path, Index(path)).insert(slots[some], *keys)
+            self._indexes.insert(path, slots[some], *keys)
 
     def _leave(self) -> None:
         if not self._leaving:
             return
         leaving, self._leaving = np.concatenate(self._leaving), []
         dead = np.isin(self._members.values, leaving)
-        for index in self._indexes.values():
-            index.discard(dead)
+        self._indexes.discard(dead)
         for name, family in list(self.families.items()):
             family.discard(dead)
             if not len(family.slots):
                 self._count(family, -1)
                 del self.families[name]
-        self._indexes = {path: index for path, index in self._indexes.items() if len(index)}
+        self._ahead = None
 
-    def _candidates(self, batch: Batch, keys: "_Keys") -> Iterator[tuple[Ints, Ints]]:
-        for path, index in self._indexes.items():
-            if path == FLAGS:
-                for operands, rows in keys.flags(index.firsts):
-                    for which, slots in index.candidates(operands, None, len(rows)):
-                        yield rows[which], slots
-            else:
-                first = None if path.first is None else keys.of(path.first)
-                second = None if path.second is None else keys.of(path.second)
-                yield from index.candidates(first, second, batch.n)
-
-    def _ahead(self) -> list[int]:
-        """Operands that are computed for all rows: by paths, and plain columns."""
-        paths = itertools.chain.from_iterable((path.first, path.second) for path in self._indexes)
-        tested = {family.operands[k] for family in self.families.values() for k in family.choice.rest}
-        plain = {each for each in tested if self.operands[each].is_plain}
-        return sorted({each for each in paths if each is not None} | plain)
+    def _needed_ahead(self) -> list[int]:
+        """Operands that are computed for all rows: those of paths, and plain columns."""
+        if self._ahead is None:
+            paths = itertools.chain.from_iterable((path.first, path.second) for path in self._indexes)
+            tested = {family.operands[k] for family in self.families.values() for k in family.choice.rest}
+            plain = {each for each in tested if self.operands[each].is_plain}
+            self._ahead = sorted({each for each in paths if each is not None} | plain)
+        return self._ahead
 
     def _watch(self, batch: Batch) -> None:
         """Measure what new families let through, and now and then one of the others; move those that want to."""
@@ -157,11 +150,7 @@ class Matcher:
             return
         moved = np.zeros(len(self._members), np.bool_)
         moved[family.slots.values] = True
-        for path, index in list(self._indexes.items()):
-            if (path.first, path.second, path.by) == (old.path.first, old.path.second, old.path.by):
-                index.discard(moved)
-                if not len(index):
-                    del self._indexes[path]
+        self._indexes.discard(moved, old.path)
         self._place(family)
 
     def _circumstances(self, members: int) -> Circumstances:
@@ -232,28 +221,14 @@ class _Keys:
             found[mine] = matrix[which[mine] - start, where[mine]]
         return found
 
-    def flags(self, operands: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """Conditions, given as operands, and the rows for which they are true."""
-        step = max(1, _MATRIX // max(1, self._batch.n))
-        for start in range(0, len(operands), step):
-            some = operands[start : start + step].tolist()
-            values = self._batch.values(self._operands[each].formula for each in some)
-            for each in some:
-                flags = values.get(self._operands[each].formula)
-                if flags is not None:
-                    rows = flags.arg_true().to_numpy().astype(np.int64)
-                    yield np.full(len(rows), each), rows
-
-
-def _gathered(pairs: Iterable[tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
-    """The same pairs, in few arrays."""
-    held: list[tuple[Ints, Ints]] = []
-    count = 0
-    for rows, slots in pairs:
-        held.append((rows, slots))
-        count += len(rows)
-        if count > AT_ONCE:
-            yield np.concatenate([each[0] for each in held]), np.concatenate([each[1] for each in held])
-            held, count = [], 0
-    if count:
-        yield np.concatenate([each[0] for each in held]), np.concatenate([each[1] for each in held])
+    def flags(self, operands: Ints) -> tuple[Ints, Ints]:
+        """Conditions, given as operands, with each row for which they are true."""
+        numbers = operands.tolist()
+        values = self._batch.values(self._operands[each].formula for each in numbers)
+        true = [(each, values.get(self._operands[each].formula)) for each in numbers]
+        rows = [(each, flags.arg_true().to_numpy().astype(np.int64)) for each, flags in true if flags is not None]
+        counts = [len(found) for _, found in rows]
+        nothing = np.empty(0, np.int64)
+        return np.repeat([each for each, _ in rows] or nothing, counts), np.concatenate(
+            [nothing, *(r for _, r in rows)]
+        )
