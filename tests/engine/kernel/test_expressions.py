@@ -79,18 +79,19 @@ EXPRESSIONS = {
     "signs": each(["-{a}", "abs({a})", "+{a}"], but="m") + each(["sign({a})"]),
     "tries": each(["try_add({a}, {b})", "try_subtract({a}, {b})", "try_multiply({a}, {b})"], (*WHOLE, "x", "f"))
     + each(["try_divide({a}, {b})"], ("i", "x")),
-    "bits": each(["{a} & {b}", "{a} | {b}", "{a} ^ {b}", "~{a}"], WHOLE)
+    "bits": each(["{a} & {b}", "{a} | {b}", "{a} ^ {b}", "~{a}", "bit_count({a})"], WHOLE)
     + [f"shiftleft({a}1, {n})" for a in "il" for n in (0, 1, 31, 33, 63)]
     + [f"{f}({a}1, {n})" for f in ("shiftright", "shiftrightunsigned") for a in "il" for n in (0, 1, 31, 40)],
     "rounding": each(["round({a})", "round({a}, 1)", "round({a}, 2)"], but="fm")
     + each(["ceil({a})", "floor({a})"])
     + each(["bround({a}, 1)", "bround({a})"], (*WHOLE, "x")),
-    "functions": each(["sqrt({a})", "degrees({a})", "radians({a})"]),
+    "functions": each(["sqrt({a})", "degrees({a})", "radians({a})", "power({a}, 2)", "power({a}, 0.5)", "rint({a})"]),
     "casts of numbers": casts("tinyint smallint int bigint float double boolean", NUMBERS)
     + casts("decimal(10,2) decimal(5,4) decimal(38,6) decimal(38,0) decimal(3,0)", (*WHOLE, "d", "e", "m", "n"))
+    + casts("decimal(10,2) decimal(15,3) decimal(3,0) decimal(4,4) decimal(15,15)", ["x"])
     + casts("tinyint int bigint double decimal(10,2) decimal(1,1)", ["ok"]),
     "casts of text": casts("string", (*WHOLE, "d", "e", "m", "n", "ok"))
-    + casts("tinyint smallint int bigint boolean", ["s"]),
+    + casts("tinyint smallint int bigint boolean double float", ["s"]),
 }
 
 
@@ -106,7 +107,8 @@ def test_expressions_are_those_of_spark(sides, family):
 
 REFUSED = {
     "CAST(x1 AS STRING)": "it casts double to string",
-    "CAST(x1 AS DECIMAL(10, 2))": "it casts double to decimal(10,2)",
+    "CAST(x1 AS DECIMAL(16, 2))": "it casts double to decimal(16,2)",
+    "CAST(f1 AS DECIMAL(10, 2))": "it casts float to decimal(10,2)",
     "try_cast(s1 AS INT)": "it calls try_cast()",
     "m1 + m2": LONG,
     "n1 / n2": LONG,
@@ -114,6 +116,7 @@ REFUSED = {
     "round(f1, 1)": "it rounds values of type float",
     "round(x1, -1)": "it rounds to places that are no constant from 0 on",
     "shiftleft(i1, i2)": "it shifts by what is no constant",
+    "power(x1, 3)": "it calls power()",
     "hash(i1)": "it calls hash()",
     "exp(x1)": "it calls exp()",
     "CAST(CAST(i1 AS DECIMAL(30, 10)) AS STRING)": "it casts decimal(30,10) to string",

@@ -30,7 +30,7 @@ def _cast(call: Call, args: list[pl.Expr]) -> pl.Expr:
 
 def _no_cast(call: Call) -> str | None:
     if call.args[0].type == call.type or _ends(call) in CASTS:
-        return casts_of_numbers.refusal(call)
+        return casts.refusal(call) or casts_of_numbers.refusal(call)
     return f"it casts {call.args[0].type} to {call.type}"
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from headgate.engine.kernel.functions import decimals
+from headgate.engine.kernel.functions.logic import normal
 from headgate.engine.kernel.functions.op import Rule, first
 from headgate.engine.kernel.ir import Literal, Node, Part
 from headgate.engine.kernel.types import FLOATS, WHOLE, decimal, dtype, is_simple
@@ -114,7 +115,7 @@ def _by(part: Part, args: list[pl.Expr]) -> pl.Expr:
     Of rows that are alike in that it is the last one, either way.
     """
     value, *order = args
-    keys = [key + 0.0 if node.type in FLOATS else key for key, node in zip(order, part.args[1:], strict=True)]
+    keys = [normal(key) if node.type in FLOATS else key for key, node in zip(order, part.args[1:], strict=True)]
     if len(keys) == 1:
         known = keys[0].is_not_null()
         value, keys = value.filter(known), [keys[0].filter(known)]

@@ -115,6 +115,10 @@ def _or_null(compute: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Build:
     return build
 
 
+def _ones(value: pl.Expr) -> pl.Expr:
+    return value.cast(pl.Int64).bitwise_count_ones().cast(pl.Int32)
+
+
 def _shift(compute: Callable[[pl.Expr, int, int], pl.Expr]) -> Op:
     def bits(call: Call) -> int:
         return _BITS[call.type]
@@ -174,6 +178,7 @@ OPS: dict[str, Op] = {
     "BitwiseOr": Op(_binary(operator.or_), first, _whole),
     "BitwiseXor": Op(_binary(operator.xor), first, _whole),
     "BitwiseNot": Op(_unary(operator.invert), first, _whole),
+    "BitwiseCount": Op(_unary(_ones), "int", _whole),
     "ShiftLeft": _shift(_left),
     "ShiftRight": _shift(_right),
     "ShiftRightUnsigned": _shift(_right_unsigned),

@@ -1,12 +1,16 @@
 """Casts between numbers. A value that does not fit becomes what it becomes in Spark; nothing raises."""
 
+from decimal import ROUND_HALF_UP
+
+import numpy as np
 import polars as pl
 
 from headgate.engine.kernel.functions import decimals
 from headgate.engine.kernel.functions.arithmetic import each_row
 from headgate.engine.kernel.functions.op import Build
+from headgate.engine.kernel.functions.rounding import nearest
 from headgate.engine.kernel.ir import Call
-from headgate.engine.kernel.types import FLOATS, WHOLE, dtype
+from headgate.engine.kernel.types import FLOATS, WHOLE, decimal, dtype
 
 _SHORT = 15
 """Decimals of so many digits are whole numbers that a double holds, divided by a power of ten that it holds."""
@@ -68,6 +72,28 @@ def _decimal_to_float(call: Call, args: list[pl.Expr]) -> pl.Expr:
     return args[0].cast(pl.String).cast(dtype(call.type))
 
 
+def _float_to_decimal(call: Call, args: list[pl.Expr]) -> pl.Expr:
+    precision, scale = decimals.digits(call.type)
+
+    def units(values: pl.Series) -> pl.Series:
+        given = values.to_numpy()
+        with np.errstate(all="ignore"):
+            fits = np.abs(given) < 10.0 ** (precision - scale)
+            rounded = np.where(fits, given, 0.0)
+        found = pl.Series(nearest(rounded, scale, ROUND_HALF_UP), dtype=pl.Float64).cast(pl.Int128)
+        return found.zip_with(pl.Series(fits), pl.Series([None], dtype=pl.Int128))
+
+    return decimals.fitting(args[0].map_batches(units, return_dtype=pl.Int128), call.type)
+
+
+def refusal(call: Call) -> str | None:
+    """Why a cast is left to Spark. It takes the digits that Java shows, and versions of Java differ in the last."""
+    found = decimal(call.type)
+    if call.args[0].type == "double" and found and found[0] > _SHORT:
+        return f"it casts double to {call.type}"
+    return None
+
+
 CASTS: dict[tuple[str, str], Build] = {
     **{(a, b): _to_float for a in (*WHOLE, *FLOATS) for b in FLOATS},
     **{(a, b): _wrapped for a in WHOLE for b in WHOLE},
@@ -75,6 +101,7 @@ CASTS: dict[tuple[str, str], Build] = {
     **{("boolean", b): _from_boolean for b in (*WHOLE, *FLOATS)},
     **{(a, "boolean"): _to_boolean for a in (*WHOLE, *FLOATS, "decimal")},
     **{(a, "decimal"): _whole_to_decimal for a in (*WHOLE, "boolean")},
+    ("double", "decimal"): _float_to_decimal,
     ("decimal", "decimal"): _between_decimals,
     **{("decimal", b): _decimal_to_whole for b in WHOLE},
     **{("decimal", b): _decimal_to_float for b in FLOATS},

@@ -53,9 +53,9 @@ def _value_of_choice(args: tuple[Node, ...]) -> str:
     return args[1].type
 
 
-def _normal(_: Call, args: list[pl.Expr]) -> pl.Expr:
-    """-0.0 as 0.0, so that equal keys are one."""
-    return args[0] + 0.0
+def normal(value: pl.Expr) -> pl.Expr:
+    """Numbers with -0.0 as 0.0, so that equal keys are one. (Polars takes the sum with 0.0 for the number itself.)"""
+    return pl.when(value == 0).then(value.abs()).otherwise(value)
 
 
 def _nan(_: Call, args: list[pl.Expr]) -> pl.Expr:
@@ -87,5 +87,5 @@ OPS: dict[str, Op] = {
     "NaNvl": Op(_or_if_nan),
     "Greatest": Op(_most),
     "Least": Op(_most),
-    "NormalizeNaNAndZero": Op(_normal),
+    "NormalizeNaNAndZero": Op(lambda _, args: normal(args[0])),
 }

@@ -1,22 +1,21 @@
 """Functions of numbers: rounding, roots, powers."""
 
+import math
 from collections.abc import Callable
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP
 
 import numpy as np
 import polars as pl
 
 from headgate.engine.kernel.functions import decimals
+from headgate.engine.kernel.functions.logic import normal
 from headgate.engine.kernel.functions.op import Build, Op
+from headgate.engine.kernel.functions.rounding import LARGEST, nearest
 from headgate.engine.kernel.ir import Call, Literal, Node
 from headgate.engine.kernel.types import WHOLE, decimal
 
-_EXACT = 2.0**52
-"""From here on a double has no digits behind the point."""
-
+_SQUARE, _ROOT = 2.0, 0.5
 _MOST_PLACES = 15
-_NEAR = 1e-4
-"""How near to a tie the product with a power of ten says nothing on which side of it a number is."""
 
 
 def _unary(compute: Callable[[pl.Expr], pl.Expr]) -> Op:
@@ -62,13 +61,13 @@ def _round_type(args: tuple[Node, ...]) -> str:
     return f"decimal({precision - scale + 1 + kept},{kept})"
 
 
-def _rounded(to_even: bool) -> Build:
+def _rounded(way: str) -> Build:
     def build(call: Call, args: list[pl.Expr]) -> pl.Expr:
         places, kind = _places(call) or 0, call.args[0].type
         if kind in WHOLE:
             return args[0]
         if not decimal(kind):
-            return args[0].map_batches(_Rounding(places, to_even), return_dtype=pl.Float64)
+            return args[0].map_batches(_round_doubles(places, way), return_dtype=pl.Float64)
         scale, kept = decimals.digits(kind)[1], decimals.digits(call.type)[1]
         return decimals.of_units(decimals.rescaled(args[0], scale, kept), call.type)
 
@@ -84,37 +83,41 @@ def _no_rounding(call: Call) -> str | None:
     return None
 
 
-class _Rounding:
-    """Rounds doubles as decimal numbers, in which 2.675 is a tie, though as a double it is less."""
-
-    def __init__(self, places: int, to_even: bool) -> None:
-        self._power = 10.0**places
-        self._unit = Decimal(1).scaleb(-places)
-        self._context = Context(prec=400, rounding=ROUND_HALF_EVEN if to_even else ROUND_HALF_UP)
-
-    def __call__(self, values: pl.Series) -> pl.Series:
+def _round_doubles(places: int, way: str) -> Callable[[pl.Series], pl.Series]:
+    def each(values: pl.Series) -> pl.Series:
         given = values.to_numpy()
-        with np.errstate(all="ignore"):
-            scaled = np.abs(given) * self._power
-            found = np.copysign(np.floor(scaled + 0.5) / self._power, given)
-            unsure = (np.abs(scaled - np.floor(scaled) - 0.5) < _NEAR) | (scaled >= _EXACT)
-        for at in np.flatnonzero(unsure & np.isfinite(given)):
-            found[at] = self._one(float(given[at]))
-        found[~np.isfinite(given)] = given[~np.isfinite(given)]
-        # A decimal number has no negative zero.
-        rounded = pl.Series(values.name, found + 0.0)
+        # What is larger is shown without digits that could be rounded.
+        small = np.abs(given) < LARGEST / 10.0**places
+        found = nearest(np.where(small, given, 0.0), places, way) / 10.0**places
+        rounded = pl.Series(values.name, np.where(small, found, given))
         return rounded.zip_with(values.is_not_null(), pl.Series([None], dtype=pl.Float64))
 
-    def _one(self, value: float) -> float:
-        return float(Decimal(repr(value)).quantize(self._unit, context=self._context))
+    return each
+
+
+def _power(call: Call, args: list[pl.Expr]) -> pl.Expr:
+    exponent = call.args[1]
+    if isinstance(exponent, Literal) and exponent.value == _SQUARE:
+        return args[0] * args[0]
+    # Zero has no sign there, and the least of all numbers has a root.
+    return pl.when(args[0] == -math.inf).then(math.inf).otherwise(normal(args[0]).sqrt())
+
+
+def _no_power(call: Call) -> str | None:
+    """Java computes other powers, exponentials and logarithms to another last digit."""
+    exponent = call.args[1]
+    known = isinstance(exponent, Literal) and exponent.value in (_SQUARE, _ROOT)
+    return None if known else "it calls power()"
 
 
 OPS: dict[str, Op] = {
     "Ceil": Op(_to_whole(lambda value: value.ceil(), 1), _whole_type),
     "Floor": Op(_to_whole(lambda value: value.floor(), 0), _whole_type),
-    "Round": Op(_rounded(to_even=False), _round_type, _no_rounding),
-    "BRound": Op(_rounded(to_even=True), _round_type, _no_rounding),
+    "Round": Op(_rounded(ROUND_HALF_UP), _round_type, _no_rounding),
+    "BRound": Op(_rounded(ROUND_HALF_EVEN), _round_type, _no_rounding),
     "Sqrt": _unary(lambda value: value.sqrt()),
+    "Pow": Op(_power, "double", _no_power),
+    "Rint": _unary(lambda value: value.round(0, mode="half_to_even")),
     "Signum": _unary(lambda value: value.sign()),
     "ToDegrees": _unary(lambda value: value * 57.29577951308232),
     "ToRadians": _unary(lambda value: value * 0.017453292519943295),

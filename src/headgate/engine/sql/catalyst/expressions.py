@@ -41,6 +41,8 @@ class Expressions:
                 return self._reference(given)
         if given.name in _SUBQUERIES:
             raise NotFusableError("it has a subquery in an expression")
+        if given.name == "Collate":
+            raise NotFusableError("it has a collation")
         if "replacement" in given.fields and len(given.children) == 1:
             return self.node(given.children[0])
         args = tuple(self.node(each) for each in given.children)

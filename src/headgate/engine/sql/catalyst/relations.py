@@ -1,7 +1,7 @@
 """Catalyst's relations - projections, filters, joins and groups - as a segment of a fused unit."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
@@ -32,11 +32,12 @@ _WORDS = {
 }
 _KINDS: dict[str, OneOf["inner", "left", "semi", "anti"]] = {
     "Inner": "inner",
+    "Cross": "inner",
     "LeftOuter": "left",
     "LeftSemi": "semi",
     "LeftAnti": "anti",
 }
-_MIRRORED = {"Inner": "Inner", "RightOuter": "LeftOuter"}
+_MIRRORED = {"Inner": "Inner", "Cross": "Inner", "RightOuter": "LeftOuter"}
 _ODD = re.compile(r"\^.*|\d+:.*|\?\d+|\*|_q", re.DOTALL)
 """Names of columns that would mean something else in the kernel."""
 
@@ -125,11 +126,31 @@ class _Plan:
 
     def _filter(self, node: Tree) -> Rows:
         rows = self.rows(node.children[0])
-        (condition,) = node.expressions("condition")
-        found = Expressions(rows.columns, tries=self._tries).conjuncts(condition)
+        conditions = _together(node.expressions("condition"))
+        listed = [each for each in conditions if each.name == "InSubquery"]
+        plain = [each for each in conditions if each.name != "InSubquery"]
+        over = Expressions(rows.columns, tries=self._tries)
+        found = tuple(condition for each in plain for condition in over.conjuncts(each))
         if rows.grouping:
+            if listed:
+                raise NotFusableError("it has a subquery in HAVING")
             return replace(rows, grouping=replace(rows.grouping, having=rows.grouping.having + found))
+        for each in listed:
+            rows = self._in_table(rows, each)
         return replace(rows, where=rows.where + found)
+
+    def _in_table(self, rows: Rows, node: Tree) -> Rows:
+        """The rows with values that a table has: `x IN (SELECT y FROM table)`, where it stands for itself."""
+        *values, query = node.children
+        table = self.rows(tree(query.java().plan()))
+        if rows.table or not table.table:
+            raise NotFusableError("it has a subquery in an expression")
+        lookup = _Lookup(rows, table, "semi")
+        over = Expressions(rows.columns, tries=self._tries)
+        pairs = zip(values, table.output, strict=True)
+        equal = [Call("EqualTo", (over.node(value), lookup.columns[other]), "boolean") for value, other in pairs]
+        found, where = lookup.on(equal)
+        return replace(rows, lookups=(*rows.lookups, found), where=rows.where + where)
 
     def _aggregate(self, node: Tree) -> Rows:
         rows = self.rows(node.children[0])
@@ -170,7 +191,7 @@ class _Lookup:
         if kind == "left" and not all(isinstance(node, Column) for node in self.columns.values()):
             raise NotFusableError("it computes columns of a table before a LEFT JOIN")
 
-    def on(self, conditions: list[Node]) -> tuple[Lookup, tuple[Node, ...]]:
+    def on(self, conditions: Sequence[Node]) -> tuple[Lookup, tuple[Node, ...]]:
         """The lookup by the conditions of the join, and those of them that may as well be checked after it."""
         keys: list[tuple[Node, Node]] = []
         rest = [self._own(each) for each in self.table.where]
@@ -209,6 +230,13 @@ class _Lookup:
             case Call():
                 return replace(node, args=tuple(self._own(each) for each in node.args))
         return node
+
+
+def _together(conditions: list[Tree]) -> list[Tree]:
+    """Conditions that are to be true together, each by itself."""
+    return [
+        part for each in conditions for part in (_together(list(each.children)) if each.name == "And" else [each])
+    ]
 
 
 def _all(conditions: list[Node]) -> Node | None:
