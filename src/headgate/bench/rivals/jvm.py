@@ -26,6 +26,7 @@ def compile_java(gateway: Any, names: tuple[str, ...], jars: list[Path], classes
     path = gateway.new_array(file, len(jars))
     for i, jar in enumerate(jars):
         path[i] = file(str(jar))
+    compiler.setTargetVersion(8)
     compiler.setClassPath(path)
     compiler.setDestinationDirectory(file(str(classes)), False)
     sources = [_SOURCES / f"{name}.java" for name in (*_COMMON, *names)]

@@ -1,20 +1,20 @@
 package headgate.bench;
 
-import java.io.Serializable;
 import java.util.Collections;
 import java.util.Set;
-import org.apache.flink.api.connector.sink2.Sink;
-import org.apache.flink.api.connector.sink2.SinkWriter;
-import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.legacy.table.connector.source.SourceFunctionProvider;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.datastream.DataStreamSink;
+import org.apache.flink.streaming.api.functions.sink.legacy.SinkFunction;
 import org.apache.flink.streaming.api.functions.source.legacy.SourceFunction;
 import org.apache.flink.table.api.EnvironmentSettings;
 import org.apache.flink.table.api.StatementSet;
 import org.apache.flink.table.api.TableEnvironment;
 import org.apache.flink.table.connector.ChangelogMode;
+import org.apache.flink.table.connector.ProviderContext;
+import org.apache.flink.table.connector.sink.DataStreamSinkProvider;
 import org.apache.flink.table.connector.sink.DynamicTableSink;
-import org.apache.flink.table.connector.sink.SinkV2Provider;
 import org.apache.flink.table.connector.source.DynamicTableSource;
 import org.apache.flink.table.connector.source.ScanTableSource;
 import org.apache.flink.table.data.GenericRowData;
@@ -29,24 +29,24 @@ public final class FlinkTables implements DynamicTableSourceFactory, DynamicTabl
     static volatile int symbols;
 
     /** Runs the statements as one set in this process, operators chained in one task. */
-    public static void start(int distinct, String[] inserts) {
+    public static void start(int distinct, String[] queries) {
         symbols = distinct;
         Configuration settings = new Configuration();
         settings.setString("parallelism.default", "1");
         settings.setString("pipeline.object-reuse", "true");
-        settings.setString("table.exec.sink.not-null-enforcer", "ERROR");
         TableEnvironment tables =
                 TableEnvironment.create(
                         EnvironmentSettings.newInstance().inStreamingMode().withConfiguration(settings).build());
         tables.executeSql(
                 "CREATE TABLE ticks (id BIGINT, sym STRING, price DOUBLE, vol INT, arrived BIGINT) "
                         + "WITH ('connector' = 'headgate-bench')");
-        tables.executeSql(
-                "CREATE TABLE heard (id BIGINT, label STRING, amount DOUBLE, arrived BIGINT) "
-                        + "WITH ('connector' = 'headgate-bench')");
         StatementSet statements = tables.createStatementSet();
-        for (int i = 0; i < inserts.length; i++) {
-            statements.addInsertSql(inserts[i]);
+        for (int i = 0; i < queries.length; i++) {
+            // A table that several queries write to would be a task of its own, behind a buffer.
+            tables.executeSql(
+                    "CREATE TABLE heard" + i + " (id BIGINT, label STRING, amount DOUBLE, arrived BIGINT) "
+                            + "WITH ('connector' = 'headgate-bench')");
+            statements.addInsertSql("INSERT INTO heard" + i + " " + queries[i]);
         }
         statements.execute();
     }
@@ -128,7 +128,7 @@ public final class FlinkTables implements DynamicTableSourceFactory, DynamicTabl
         }
 
         public DynamicTableSink.SinkRuntimeProvider getSinkRuntimeProvider(DynamicTableSink.Context context) {
-            return SinkV2Provider.of(new Calls());
+            return new Attached();
         }
 
         public DynamicTableSink copy() {
@@ -140,19 +140,16 @@ public final class FlinkTables implements DynamicTableSourceFactory, DynamicTabl
         }
     }
 
-    static final class Calls implements Sink, Serializable {
-        public SinkWriter createWriter(WriterInitContext context) {
-            return new Caller();
+    static final class Attached implements DataStreamSinkProvider {
+        public DataStreamSink consumeDataStream(ProviderContext context, DataStream rows) {
+            // A sink of the newer interface would not be chained to a source of the older one.
+            return rows.addSink(new Calls());
         }
     }
 
-    static final class Caller implements SinkWriter {
-        public void write(Object row, SinkWriter.Context context) {
+    static final class Calls implements SinkFunction {
+        public void invoke(Object row, SinkFunction.Context context) {
             Heard.note(((RowData) row).getLong(3));
         }
-
-        public void flush(boolean end) {}
-
-        public void close() {}
     }
 }
