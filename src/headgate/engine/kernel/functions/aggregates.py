@@ -28,6 +28,8 @@ class Aggregate:
 
 def aggregate(part: Part, args: list[pl.Expr], where: pl.Expr | None) -> pl.Expr:
     """The value of a part for each group, from the expressions of its arguments. Constants must be columns."""
+    if part.where == Literal(value=True, type="boolean"):
+        where = None
     if part.op == "Count":
         return _count(part, args, where)
     kept = args if where is None else [arg.filter(where) for arg in args]
