@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from headgate import Engine
@@ -20,9 +21,9 @@ FUNCTIONS = """
     sign(price) degrees(price) radians(price) power(price, 2)
     upper(sym) lower(sym) length(sym) octet_length(sym) bit_length(sym) substring(sym, 1, 2) left(sym, 2)
     right(sym, 2) concat(sym, venue) concat_ws('-', sym, venue) trim(sym) ltrim(sym) rtrim(sym) btrim(sym)
-    replace(sym, 'A', 'B') translate(sym, 'A', 'B') lpad(sym, 5, '0') rpad(sym, 5, '0') repeat(sym, 2) instr(sym, 'A') locate('A', sym)
-    position('A', sym) substring_index(sym, '.', 1) split_part(sym, '.', 1) reverse(sym) startswith(sym, 'A')
-    endswith(sym, 'A') contains(sym, 'A') regexp_like(sym, '^A')
+    replace(sym, 'A', 'B') translate(sym, 'A', 'B') lpad(sym, 5, '0') rpad(sym, 5, '0') repeat(sym, 2)
+    instr(sym, 'A') locate('A', sym) position('A', sym) substring_index(sym, '.', 1) split_part(sym, '.', 1)
+    reverse(sym) startswith(sym, 'A') endswith(sym, 'A') contains(sym, 'A') regexp_like(sym, '^A')
     year(ts) quarter(ts) month(ts) day(ts) dayofyear(ts) weekofyear(ts) weekday(ts) dayofweek(ts) dayname(ts)
     monthname(ts) hour(ts) minute(ts) second(ts) extract(HOUR FROM ts) date_part('hour', ts) unix_seconds(ts)
     unix_millis(ts) unix_micros(ts) unix_timestamp(ts) to_unix_timestamp(ts) unix_date(date(ts))
@@ -45,7 +46,19 @@ OTHERS = [
     "CAST(ts AS BIGINT)",
     "concat(CAST(vol AS STRING), CAST(ts AS STRING), CAST(vol > 1 AS STRING))",
     "CAST(CAST(vol AS DECIMAL(20, 2)) AS STRING)",
-    "CAST(sym AS INT) > 1 AND CAST(sym AS BOOLEAN) AND CAST(sym AS DATE) > DATE '2026-01-01'",
+    "CAST(price AS DECIMAL(10, 2))",
+    "CAST(sym AS INT) > 1 OR CAST(sym AS DOUBLE) > 1",
+    "CAST(sym AS BOOLEAN) AND CAST(sym AS DATE) > DATE '2026-01-01'",
+]
+LEFT_TO_SPARK = [
+    "exp(price)",
+    "ln(price)",
+    "regexp_replace(sym, 'A', 'B')",
+    "split(sym, 'A')",
+    "CAST(sym AS TIMESTAMP)",
+    "CAST(sym AS DECIMAL(10, 2))",
+    "CAST(price AS STRING)",
+    "array(vol)",
 ]
 AGGREGATES = """
     sum(vol) count(*) avg(price) min(vol) max(sym) first(price) last(price) min_by(sym, price) max_by(sym, price)
@@ -72,6 +85,7 @@ def on_page(*rows):
 def engine(spark, tmp_path_factory):
     with Engine(spark, tmp_path_factory.mktemp("page"), lanes="jobs") as made:
         made.stream("ticks", source.ticks(), event_time="ts")
+        made.table("symbols", spark.createDataFrame(pa.table({"sym": ["AAA"]})))
         yield made
 
 
@@ -82,8 +96,16 @@ def test_every_function_of_the_page_is_tried_here():
 
 def test_functions_and_operators_are_fused(engine):
     columns = ", ".join(f"{each} AS c{i}" for i, each in enumerate([*calls(FUNCTIONS), *OTHERS]))
-    engine.query("functions", f"SELECT {columns} FROM ticks", sink=sink.discard())
+    sql = f"SELECT {columns} FROM ticks WHERE sym IN (SELECT sym FROM symbols)"
+    engine.query("functions", sql, sink=sink.discard())
     assert engine.queries["functions"].why_not is None
+
+
+@pytest.mark.parametrize("expression", LEFT_TO_SPARK)
+def test_what_the_page_leaves_to_spark_is_not_fused(engine, expression):
+    name = f"spark_{LEFT_TO_SPARK.index(expression)}"
+    engine.query(name, f"SELECT {expression} AS x FROM ticks", sink=sink.discard())
+    assert engine.queries[name].why_not
 
 
 def test_aggregates_over_windows_are_fused_with_a_filter_or_without(engine):
