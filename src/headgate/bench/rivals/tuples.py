@@ -65,6 +65,7 @@ class PythonFeed:
 
     def __init__(self) -> None:
         self.round = Round(0, 0, 1.0, time.time())
+        self.ended = False
 
     def play(self, rate: float, seconds: float) -> Round:
         """Begin a round now."""
