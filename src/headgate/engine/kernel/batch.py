@@ -57,12 +57,13 @@ class Batch:
             self._columns[name] = self._fetch(name)
         return self._columns[name]
 
-    def values(self, numbers: Iterable[int]) -> dict[int, pl.Series]:
+    def values(self, numbers: Iterable[int], keep: bool = True) -> dict[int, pl.Series]:
         """The values of formulas for all rows, without those that fail."""
         wanted = list(dict.fromkeys(numbers))
-        missing = [each for each in wanted if each not in self._values and each not in self.failed]
-        self._values |= self._computed(missing, None)
-        return {each: self._values[each] for each in wanted if each in self._values}
+        new = self._computed([each for each in wanted if each not in self._values and each not in self.failed], None)
+        if keep:
+            self._values |= new
+        return {each: new[each] if each in new else self._values[each] for each in wanted if each not in self.failed}
 
     def at(self, rows: Ints, numbers: Iterable[int]) -> dict[int, pl.Series]:
         """The values of formulas for some rows, without those that fail."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.engine.kernel.index import FLAGS, Path
+from headgate.engine.kernel.index import EACH, Path
 
 PRIOR = {
     "=": 0.01,
@@ -24,9 +24,10 @@ PRIOR = {
 }
 """The share of rows that an atom is taken to let through before it is measured."""
 
-_INDEX = 40_000.0
-_ROW_EQUAL, _ROW_STEP, _ROW_FLAG = 20.0, 6.0, 1.0
+_INDEX, _ROW_EQUAL, _ROW_STEP = 40_000.0, 20.0, 6.0
+_SLOT, _SLOT_ROW = 1_000.0, 2.0
 _PAIR, _TEST = 12.0, 10.0
+_LATE, _LATE_ROW = 30_000.0, 50.0
 _MARGIN = 0.7
 """How much cheaper another path has to be before a family moves to it."""
 _NEAR = 3.0
@@ -62,15 +63,13 @@ def choose(
 ) -> Choice:
     """The cheapest choice; the present one, unless another is clearly cheaper."""
     options = list(_options(operands, signs))
-    costs = [_cost(path, by, operands, passing, at) for path, by, _ in options]
+    costs = [_cost(*option, operands, passing, at) for option in options]
     path, by, decided = options[int(np.argmin(costs))]
-    if now is not None and now.path in [each for each, *_ in options]:
-        standing = next(k for k, option in enumerate(options) if option[0] == now.path and option[1] == now.by)
+    if now is not None:
+        standing = next(k for k, option in enumerate(options) if option[:2] == (now.path, now.by))
         if min(costs) > _MARGIN * costs[standing]:
             path, by, decided = options[standing]
-    left = [k for k in range(len(operands)) if k not in decided]
-    rest = sorted(left, key=lambda k: (at.cost_of(operands[k]) > 0, passing[k]))
-    return Choice(path, by, tuple(rest))
+    return Choice(path, by, _rest(decided, operands, passing, at))
 
 
 def _options(
@@ -89,22 +88,38 @@ def _options(
                 yield Path(operand, operands[k], sign), (*start, k), (*start, k)
             if sign == "range":
                 yield Path(operand, operands[k], "near"), (*start, k), start
-    for k, sign in enumerate(signs):
-        if sign == "true":
-            yield FLAGS, (k,), (k,)
+    for k in range(len(signs)):
+        yield EACH, (k,), (k,)
+
+
+def _rest(
+    decided: tuple[int, ...], operands: Sequence[int], passing: NDArray[np.float64], at: Circumstances
+) -> tuple[int, ...]:
+    """The atoms that are left, those first that are there anyway and let the least through."""
+    left = (k for k in range(len(operands)) if k not in decided)
+    return tuple(sorted(left, key=lambda k: (at.cost_of(operands[k]) > 0, passing[k])))
 
 
 def _cost(
-    path: Path, by: tuple[int, ...], operands: Sequence[int], passing: NDArray[np.float64], at: Circumstances
+    path: Path,
+    by: tuple[int, ...],
+    decided: tuple[int, ...],
+    operands: Sequence[int],
+    passing: NDArray[np.float64],
+    at: Circumstances,
 ) -> float:
-    share = float(np.prod(passing[list(by)]))
-    tests = max(0, len(operands) - len(by)) + (path.by == "near")
-    candidates = at.rows * at.members * share * (_NEAR if path.by == "near" else 1.0)
-    cost = candidates * (_PAIR + _TEST * tests)
-    cost += sum(at.cost_of(operands[k]) for k in by)
-    if not at.is_used(path):
+    candidates = at.rows * at.members * float(np.prod(passing[list(by)])) * (_NEAR if path.by == "near" else 1.0)
+    cost = candidates * _PAIR + sum(at.cost_of(operands[k]) for k in by)
+    for k in _rest(decided, operands, passing, at):
+        cost += candidates * _TEST
+        if at.cost_of(operands[k]) > 0:
+            cost += min(1.0, candidates) * _LATE + candidates * _LATE_ROW
+        candidates *= float(passing[k])
+    if path == EACH:
+        cost += at.members * (_SLOT + _SLOT_ROW * at.rows)
+    elif not at.is_used(path):
         per_row = _ROW_EQUAL if path.first is not None else 0.0
         if path.second is not None:
             per_row += _ROW_STEP * math.log2(2 + at.members * float(passing[by[0]] if len(by) > 1 else 1.0))
-        cost += _INDEX + at.rows * (per_row + (_ROW_FLAG if path == FLAGS else 0.0))
+        cost += _INDEX + at.rows * per_row
     return cost

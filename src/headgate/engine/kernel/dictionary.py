@@ -18,11 +18,6 @@ class Dictionary:
     def __len__(self) -> int:
         return len(self._keys)
 
-    @property
-    def keys(self) -> Ints:
-        """All keys, by number."""
-        return self._keys.values
-
     def find(self, keys: Ints) -> Ints:
         """The numbers of keys; -1 where one is unknown."""
         if not self._tables:
@@ -48,7 +43,7 @@ class Dictionary:
         return found
 
     def _grow(self) -> None:
-        keys = self.keys
+        keys = self._keys.values
         if keys.min() >= 0 and keys.max() < _SMALL + 4 * len(keys):
             self._tables = [_Places(keys)]
             return

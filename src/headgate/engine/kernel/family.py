@@ -11,7 +11,7 @@ from headgate.engine.kernel.arrays import Flags, Growing, Ints
 from headgate.engine.kernel.atoms import Atom, Term
 from headgate.engine.kernel.batch import Formulas
 from headgate.engine.kernel.choice import PRIOR, Choice, Circumstances, choose
-from headgate.engine.kernel.index import FLAGS, Path
+from headgate.engine.kernel.index import Path
 from headgate.engine.kernel.ir import Column, Literal
 from headgate.engine.kernel.keys import MOST, NULL, Encoder, encoder, fits
 from headgate.engine.kernel.types import arrow
@@ -186,18 +186,19 @@ class Family:
 
     def tests(self, first: int) -> list[tuple[int, Ints, Ints, bool]]:
         """What is to be tested of the candidates, for the slots from one on."""
-        return [
-            (self.operands[k], self._low[k].values[first:], self._high[k].values[first:], self.signs[k] == "<>")
-            for k in self.choice.rest
-        ]
+        return [self._test(k, first) for k in self.choice.rest]
+
+    def tried(self, first: int) -> tuple[int, Ints, Ints, bool]:
+        """What the slots from one on are tried on every row with, as a test."""
+        return self._test(self.choice.by[0], first)
+
+    def _test(self, k: int, first: int) -> tuple[int, Ints, Ints, bool]:
+        low, high = self._low[k].values[first:], self._high[k].values[first:]
+        return self.operands[k], low, high, self.signs[k] == "<>"
 
     def entries(self, first: int) -> Iterator[tuple[Path, Flags | slice, Ints | None, Ints | None, Ints | None]]:
         """The paths of the slots from one on: which of them, the key that is equal, and the bounds of the second."""
         path, by = self.choice.path, list(self.choice.by)
-        count = len(self.slots) - first
-        if path == FLAGS:
-            yield path, slice(None), np.full(count, self.operands[by[0]]), None, None
-            return
         equal = self._low[by.pop(0)].values[first:] if path.first is not None else None
         if path.second is None:
             yield path, slice(None), equal, None, None

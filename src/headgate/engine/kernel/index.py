@@ -1,11 +1,12 @@
 """Members of a unit by the constants that one or two of their atoms compare with: who may want a tuple, at once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from headgate.engine.kernel.arrays import Flags, Ints, bisect, search, spread
+from headgate.engine.kernel.dense import Dense
 from headgate.engine.kernel.dictionary import Dictionary
 from headgate.engine.kernel.keys import NULL
 
@@ -27,8 +28,8 @@ class Path:
     level: int = 0
 
 
-FLAGS = Path(by="true")
-"""The path of all atoms that are conditions as a whole; its first key is the operand itself."""
+EACH = Path(by="each")
+"""No path at all: an atom is tried on every row."""
 
 
 class Index:
@@ -46,17 +47,11 @@ class Index:
     def __len__(self) -> int:
         return len(self._slots) + sum(len(slots) for slots, *_ in self._new)
 
-    @property
-    def firsts(self) -> Ints:
-        """The keys that are first equal."""
-        self._settle()
-        return self._groups.keys[np.flatnonzero(self._ends[:-1] > self._starts[:-1])]
-
     def insert(self, slots: Ints, first: Ints | None, low: Ints | None, high: Ints | None) -> None:
         """Enter slots with the key that is first equal, and the bounds of the second."""
         group = np.zeros(len(slots), np.int64) if first is None else self._groups.enter(first)
         match self.path.by:
-            case "" | "true":
+            case "":
                 self._new.append((slots, group, group))
             case ">" | "=":
                 self._new.append((slots, group, low))  # type: ignore[arg-type]
@@ -143,18 +138,26 @@ class Indexes:
 
     def __init__(self) -> None:
         self._indexes: dict[Path, Index] = {}
+        self.dense = Dense()
         self._slots: Ints | None = None
 
     def __iter__(self) -> Iterator[Path]:
         return iter(self._indexes)
 
     def insert(self, path: Path, slots: Ints, first: Ints | None, low: Ints | None, high: Ints | None) -> None:
-        """Enter slots in the index of a path."""
+        """Enter slots with the keys of a path."""
         self._indexes.setdefault(path, Index(path)).insert(slots, first, low, high)
         self._slots = None
 
+    def insert_dense(self, slots: Ints, operand: int, low: Ints, high: Ints, outside: bool) -> None:
+        """Enter slots that are tried on every row."""
+        self.dense.insert(slots, operand, low, high, outside)
+        self._slots = None
+
     def discard(self, dead: Flags, path: Path | None = None) -> None:
-        """Forget slots that are in the index of one path, at whatever level, or anywhere."""
+        """Forget slots that are on one path, at whatever level, or anywhere."""
+        if path in (None, EACH):
+            self.dense.discard(dead)
         for each, index in list(self._indexes.items()):
             if path in (None, replace(each, level=0)):
                 index.discard(dead)
@@ -163,27 +166,28 @@ class Indexes:
         self._slots = None
 
     def candidates(
-        self, keys: Callable[[int], Ints], flags: Callable[[Ints], tuple[Ints, Ints]], n: int
+        self,
+        keys: Callable[[int], Ints],
+        many: Callable[[list[int]], Iterable[tuple[int, Ints]]],
+        n: int,
     ) -> Iterator[tuple[Ints, Ints]]:
         """Rows and the slots that may want them, not too many at a time.
 
-        `keys` gives those of an operand for all rows, `flags` the pairs of an operand and a row for which it is true.
+        `keys` gives those of an operand for all rows, `many` those of operands that are needed but once.
         """
         if self._slots is None:
-            self._slots = np.concatenate([np.empty(0, np.int64), *(each.slots for each in self._indexes.values())])
+            self._slots = np.concatenate([self.dense.slots, *(each.slots for each in self._indexes.values())])
         found: list[tuple[Ints, Ints, Ints]] = []
-        base = 0
+        if len(self.dense):
+            pairs = list(self.dense.hits(many, n))
+            rows = np.concatenate([pair[0] for pair in pairs])
+            found.append((rows, np.concatenate([pair[1] for pair in pairs]), np.ones(len(rows), np.int64)))
+        base = len(self.dense)
         for path, index in self._indexes.items():
-            if path == FLAGS:
-                first, rows = flags(index.firsts)
-                begin, counts = index.ranges(first, None, len(rows))
-                hit = np.flatnonzero(counts)
-                found.append((rows[hit], begin[hit] + base, counts[hit]))
-            else:
-                equal, second = (None if each is None else keys(each) for each in (path.first, path.second))
-                begin, counts = index.ranges(equal, second, n)
-                hit = np.flatnonzero(counts)
-                found.append((hit, begin[hit] + base, counts[hit]))
+            first, second = (None if each is None else keys(each) for each in (path.first, path.second))
+            begin, counts = index.ranges(first, second, n)
+            hit = np.flatnonzero(counts)
+            found.append((hit, begin[hit] + base, counts[hit]))
             base += len(index)
         if found:
             yield from self._spread(*(np.concatenate(each) for each in zip(*found, strict=True)))

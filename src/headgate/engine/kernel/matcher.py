@@ -7,7 +7,7 @@ tested on these alone. Which they are goes by the share of rows that they let th
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from headgate.engine.kernel.atoms import Term, variants
 from headgate.engine.kernel.batch import Batch, Formulas
 from headgate.engine.kernel.choice import Circumstances
 from headgate.engine.kernel.family import Family, Operands, bounds
-from headgate.engine.kernel.index import Indexes, Path
+from headgate.engine.kernel.index import EACH, Indexes, Path
 from headgate.engine.kernel.ir import Node
 from headgate.engine.kernel.ranges import Ranges
 
@@ -25,7 +25,8 @@ _SAMPLE = 128
 """Rows and members that atoms are tried on to see what they let through."""
 _EVERY = 8
 """Trains from one trial to the next."""
-_MATRIX = 1 << 24
+_MATRIX = 1 << 22
+"""So many keys are held at a time, of operands that are not needed for long."""
 
 
 class Matcher:
@@ -64,7 +65,7 @@ class Matcher:
         self._leave()
         self._watch(batch)
         keys = _Keys(self.operands, batch, self._needed_ahead())
-        candidates = self._indexes.candidates(keys.of, keys.flags, batch.n)
+        candidates = self._indexes.candidates(keys.of, keys.once, batch.n)
         kept = [self._ranges.passed(*pairs, keys.pairs) for pairs in candidates]
         nothing = np.empty(0, np.int64)
         rows = np.concatenate([nothing, *(pair[0] for pair in kept)])
@@ -99,6 +100,9 @@ class Matcher:
         self._ahead = None
         slots = family.slots.values[first:]
         self._ranges.set(slots, family.tests(first))
+        if family.choice.path == EACH:
+            self._indexes.insert_dense(slots, *family.tried(first))
+            return
         for path, some, *keys in family.entries(first):
             self._indexes.insert(path, slots[some], *keys)
 
@@ -221,14 +225,14 @@ class _Keys:
             found[mine] = matrix[which[mine] - start, where[mine]]
         return found
 
-    def flags(self, operands: Ints) -> tuple[Ints, Ints]:
-        """Conditions, given as operands, with each row for which they are true."""
-        numbers = operands.tolist()
-        values = self._batch.values(self._operands[each].formula for each in numbers)
-        true = [(each, values.get(self._operands[each].formula)) for each in numbers]
-        rows = [(each, flags.arg_true().to_numpy().astype(np.int64)) for each, flags in true if flags is not None]
-        counts = [len(found) for _, found in rows]
-        nothing = np.empty(0, np.int64)
-        return np.repeat([each for each, _ in rows] or nothing, counts), np.concatenate(
-            [nothing, *(r for _, r in rows)]
-        )
+    def once(self, operands: list[int]) -> Iterator[tuple[int, Ints]]:
+        """Operands with the keys of all rows; those that are not kept, a few at a time."""
+        for each in operands:
+            if each in self._ahead:
+                yield each, self._ahead[each]
+        others = [each for each in operands if each not in self._ahead]
+        step = max(1, _MATRIX // max(1, self._batch.n))
+        for start in range(0, len(others), step):
+            some = others[start : start + step]
+            values = self._batch.values((self._operands[each].formula for each in some), keep=len(others) <= step)
+            yield from self._operands.keys(some, values, self._batch.n).items()

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from headgate.engine.kernel.arrays import Growing, Ints
 from headgate.engine.kernel.batch import Batch, Formulas
-from headgate.engine.kernel.gather import Layout, Output, Wanted, parts
+from headgate.engine.kernel.gather import Kinds, Layout, Output, Wanted, parts
 from headgate.engine.kernel.grouping import Groups
 from headgate.engine.kernel.ir import Node, Segment
 from headgate.engine.kernel.matcher import Matcher
@@ -25,6 +25,7 @@ class Stage:
         self.outputs: list[Output] = []
         self.groupings: list[Groups] = []
         self._layouts: dict[Layout, int] = {}
+        self._kinds: Kinds = {}
         self._plans: dict[tuple[tuple[Node, ...], tuple[Node, ...]], int] = {}
         self._numbers, self._targets, self._places = Growing(), Growing(), Growing()
         self._ranks: Ints | None = None
@@ -37,7 +38,7 @@ class Stage:
             return
         target = self._layouts.get(shape.columns)
         if target is None:
-            self.outputs.append(Output(shape.columns, self.formulas))
+            self.outputs.append(Output(shape.columns, self.formulas, self._kinds))
             target = self._layouts[shape.columns] = len(self.outputs) - 1
         first = self.outputs[target].extend(constants, len(numbers))
         members = self._enter(numbers, target, np.arange(first, first + len(numbers)))
@@ -57,13 +58,9 @@ class Stage:
         rows, members, failed = self.matcher.run(batch)
         rows, members = self._sorted(rows, members, batch.n)
         targets, places = self._targets.values[members], self._places.values[members]
-        tables: list[pa.Table] = []
-        errors: dict[int, str] = {}
-        if len(rows) and self.outputs:
-            mine = np.flatnonzero(targets >= 0) if self.groupings else slice(None)
-            numbers = self._numbers.values[members[mine]]
-            found, errors = parts(batch, self.outputs, Wanted(rows[mine], numbers, targets[mine], places[mine]))
-            tables += found
+        mine = np.flatnonzero(targets >= 0) if self.groupings else slice(None)
+        wanted = Wanted(rows[mine], self._numbers.values[members[mine]], targets[mine], places[mine])
+        tables, errors = parts(batch, self.outputs, wanted)
         for target, groups in enumerate(self.groupings):
             mine = np.flatnonzero(targets == ~target)
             found, failures = groups.run(batch, rows[mine], places[mine])
