@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.kernel.against_spark import Sides
+from engine.kernel.against_spark import Sides, assert_same, evaluate
 from engine.kernel.values import rows
 
 WHOLE = ("tiny", "small", "i", "l")
@@ -126,3 +126,12 @@ REFUSED = {
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_would_differ_is_refused_with_the_reason(sides, text):
     assert sides.check_each([text]) == {text: REFUSED[text]}
+
+
+@pytest.mark.parametrize("family", EXPRESSIONS)
+def test_a_row_gives_the_same_alone_and_among_others(sides, family):
+    texts = EXPRESSIONS[family]
+    found = sides.segment(f"SELECT {', '.join(f'{text} AS c{i}' for i, text in enumerate(texts))} FROM t")
+    all_rows = evaluate(found, sides.rows)
+    for start, count in ((0, 0), (5, 1), (17, 2), (100, 150)):
+        assert_same(evaluate(found, sides.rows.slice(start, count)), all_rows.slice(start, count), family)

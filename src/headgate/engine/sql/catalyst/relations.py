@@ -12,7 +12,7 @@ from headgate.engine.kernel.types import arrow, is_simple
 from headgate.engine.reader import PANES
 from headgate.engine.sql.catalyst.expressions import Expressions, NotFusableError
 from headgate.engine.sql.catalyst.groups import grouped, normal
-from headgate.engine.sql.catalyst.tree import Tree, simple_name, tree
+from headgate.engine.sql.catalyst.tree import Tree, plan_tree, simple_name, tree
 
 _PASSED = ("SubqueryAlias", "ResolvedHint", "Repartition")
 _WORDS = {
@@ -60,9 +60,9 @@ class Rows:
 
 def segment(frame: DataFrame) -> Segment:
     """What a query does with a train of its stream; raises NotFusableError, with the reason, if that is too much."""
-    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
-    text = plan.treeString(True, False, 2**31 - 1, False, False)
-    rows = _Plan(tries="try_" in text).rows(tree(plan))
+    plan = plan_tree(frame)
+    text = plan.java().treeString(True, False, 2**31 - 1, False, False)
+    rows = _Plan(tries="try_" in text).rows(plan)
     if rows.table:
         raise NotFusableError("it reads no stream")
     columns = tuple(zip(frame.columns, (rows.columns[number] for number in rows.output), strict=True))

@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark.sql import DataFrame
 from pyspark.sql.types import _parse_datatype_json_value
 
 Java = Any
 """An object in Spark's JVM."""
+
+_PIECE = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,21 @@ class Tree:
 
 
 def tree(java: Java) -> Tree:
-    """The tree of a plan or expression in the JVM."""
+    """The tree of an expression or a small plan in the JVM."""
     return _tree(json.loads(java.toJSON()), lambda: java)
+
+
+def plan_tree(frame: DataFrame) -> Tree:
+    """The tree of the analysed plan of a query."""
+    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+    jvm: Java = frame.sparkSession._jvm  # noqa: SLF001
+    writer = jvm.java.io.StringWriter()
+    getattr(getattr(jvm.org.json4s.jackson, "JsonMethods$"), "MODULE$").mapper().writeValue(writer, plan.jsonValue())
+    text = writer.getBuffer()
+    # In pieces: an answer of more than 8 kB comes 40 ms later, when TCP has waited for an acknowledgement.
+    size = text.length()
+    pieces = (text.substring(at, min(at + _PIECE, size)) for at in range(0, size, _PIECE))
+    return _tree(json.loads("".join(pieces)), lambda: plan)
 
 
 def simple_name(data_type: object) -> str:
