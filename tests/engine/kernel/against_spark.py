@@ -89,9 +89,10 @@ def evaluate(segment, rows, tables=None):
         frame = frame.filter(expression(condition))
     if segment.grouping:
         frame = _grouped(frame, segment.grouping)
-    outputs = [expression(node).alias(f"o{i}") for i, (_, node) in enumerate(segment.columns)]
-    found = frame.with_columns(outputs).select(f"o{i}" for i in range(len(outputs)))
-    arrays = [column.to_arrow() for column in found.get_columns()]
+    found = [frame.select(expression(node)).to_series() for _, node in segment.columns]
+    # A constant is one value, and so is a choice that has always been for one.
+    arrays = [each.new_from_index(0, frame.height) if len(each) != frame.height else each for each in found]
+    arrays = [each.to_arrow() for each in arrays]
     kinds = [arrow(node.type) for _, node in segment.columns]
     for (name, node), array in zip(segment.columns, arrays, strict=True):
         wanted = pl.Series([], dtype=pl.Series(pa.array([], arrow(node.type))).dtype).to_arrow().type
