@@ -118,6 +118,8 @@ OUTPUTS = st.one_of(
     st.sampled_from(["string", "double", "bigint"]).flatmap(literals),
 )
 
+KEYS = [*(COLUMNS[name] for name in "sib"), Call("NormalizeNaNAndZero", (COLUMNS["d"],), "double")]
+
 
 @st.composite
 def segments(draw, lookups=()):
@@ -130,7 +132,7 @@ def segments(draw, lookups=()):
     if draw(st.integers(0, 3)):
         nodes = draw(st.lists(outputs, min_size=1, max_size=3))
         return Segment("t", lookups, where, None, tuple((f"c{k}", node) for k, node in enumerate(nodes)))
-    keys = tuple(draw(st.lists(st.sampled_from([COLUMNS[name] for name in "sdib"]), max_size=2, unique=True)))
+    keys = tuple(draw(st.lists(st.sampled_from(KEYS), max_size=2, unique=True)))
     parts = (
         Part("Count", (COLUMNS["i"],), "bigint"),
         Part("Max", (draw(st.sampled_from([COLUMNS["l"], COLUMNS["t"]])),), draw(st.just("bigint"))),

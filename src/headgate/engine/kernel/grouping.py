@@ -17,7 +17,6 @@ from headgate.engine.kernel.batch import Batch, Formulas, by_halves
 from headgate.engine.kernel.expressions import expression
 from headgate.engine.kernel.functions.aggregates import aggregate
 from headgate.engine.kernel.ir import Call, Column, Node, Parameter, Part, Segment, walk
-from headgate.engine.kernel.types import FLOATS
 
 if TYPE_CHECKING:
     from headgate.engine.kernel.stage import Stage
@@ -35,7 +34,7 @@ class Groups:
     def __init__(self, formulas: Formulas, keys: tuple[Node, ...], behind: "Stage") -> None:
         self.behind = behind
         self.keys = keys
-        self._keys = [formulas.enter(_normal(key)) for key in keys]
+        self._keys = [formulas.enter(key) for key in keys]
         self._parts: dict[Part, int] = {}
         self._aggregates: list[pl.Expr] = []
         self._names: set[str] = set()
@@ -156,11 +155,6 @@ class Groups:
         if node not in self._constants:
             self._constants[node] = expression(node).alias(f"?c{len(self._constants)}")
         return pl.col(self._constants[node].meta.output_name())
-
-
-def _normal(key: Node) -> Node:
-    """-0.0 and 0.0 are one key, as are all NaN: Polars groups them so, but -0.0 may be what it shows."""
-    return Call("NormalizeNaNAndZero", (key,), key.type) if key.type in FLOATS else key
 
 
 def _renamed(node: Node, names: dict[str, str]) -> Node:
