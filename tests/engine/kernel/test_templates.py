@@ -85,3 +85,62 @@ def test_an_instance_is_what_planning_in_full_gives(plan, template):
 
     same()
     assert any(found)
+
+
+def test_alike_queries_are_planned_a_few_times_only(plan):
+    asked = []
+
+    def counted(text):
+        asked.append(text)
+        return plan(text)
+
+    templates = Templates(counted)
+    texts = [f"SELECT sym, 'alert {i}' AS a FROM t WHERE sym = 'S{i}' AND price > {i}.5" for i in range(50)]
+    found = [templates.instance(text) for text in texts]
+    assert found[0] is None
+    assert found[1:] == [plan(text) for text in texts[1:]]
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "alike"),
+    [
+        ("SELECT 1", "SELECT 22", True),
+        ("SELECT 1", "SELECT 2147483648", False),
+        ("SELECT 1", "SELECT 1.0", False),
+        ("SELECT 1.5", "SELECT .25", True),
+        ("SELECT 1.5", "SELECT 15e-1", False),
+        ("SELECT 1", "SELECT 1L", False),
+        ("SELECT c1", "SELECT c2", False),
+        ("SELECT `1`", "SELECT `2`", False),
+        ("SELECT 'a'", "SELECT 'b c -- d'", True),
+        ("SELECT 'a'", 'SELECT "a"', True),
+        ("SELECT 'a'", "SELECT 'a''b'", False),
+        ("SELECT 'a'", r"SELECT 'a\'b'", False),
+        ("SELECT x'0a'", "SELECT x'0b'", False),
+        ("SELECT 'a%'", "SELECT 'bcd%'", True),
+        ("SELECT 'a%'", "SELECT 'a_c%'", False),
+        ("SELECT 'a%'", "SELECT '%a'", False),
+        ("SELECT 1 -- one", "SELECT 2 -- two 'things", True),
+        ("SELECT 1 /* one */", "SELECT 2 /* 'two' */", True),
+        ("SELECT /*+ BROADCAST(a) */ 1", "SELECT /*+ BROADCAST(b) */ 1", False),
+        ("SELECT /* /* 1 */ */ 2", "SELECT /* /* 3 */ */ 4", False),
+        ("SELECT a LIKE 'x' ESCAPE '/'", "SELECT a LIKE 'y' ESCAPE '/'", False),
+        ("SELECT \u0663", "SELECT \u0664", False),
+    ],
+)
+def test_texts_are_alike_if_only_constants_of_the_same_kind_differ(a, b, alike):
+    templates = Templates(lambda _: pytest.fail("nothing is to be planned"))
+    assert (templates.of(a)[0] == templates.of(b)[0]) is alike
+
+
+def test_words_that_mean_the_clock_are_always_planned_in_full(plan):
+    templates = Templates(plan)
+    text = "SELECT sym FROM t WHERE sym = '{}'"
+    assert [templates.instance(text.format(word)) is None for word in ("a", "b", "now", "Today x", "nowhere")] == [
+        True,
+        False,
+        True,
+        True,
+        False,
+    ]

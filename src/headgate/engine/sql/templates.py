@@ -30,7 +30,7 @@ _TOKEN = re.compile(
     r"""(?P<comment>--[^\r\n]*|/\*(?!\+).*?\*/)
       | `[^`]*` | \w'[^']*' | \w"[^"]*"                # a name, or a string that belongs to a word, as in x'ff'
       | (?P<string>'(?:[^']|'')*'|"(?:[^"]|"")*")
-      | (?P<number>(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))""",
+      | (?P<number>(?<![\w.])(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?![\w.]))""",
     re.VERBOSE | re.DOTALL,
 )
 _SLOW = re.compile(r"\\|/\*.*/\*|\bescape\b", re.DOTALL | re.IGNORECASE)
@@ -132,15 +132,16 @@ class Templates:
 
     def _learn(self, text: str, constants: tuple[Constant, ...]) -> Key:
         template, _ = _scan(text)
+        new = template not in self._modes
+        free: tuple[Mode, ...] = ("free",) * len(constants)
+        modes = self._modes.setdefault(template, free)
         original = self._planned(text) if len(constants) <= _MOST_CONSTANTS else None
-        if template not in self._modes:
-            free: list[Mode] = ["free"] * len(constants)
-            simple = original is None or self._known_by(text, original, constants, free)
-            modes = tuple(free) if original is None or simple else self._classified(text, original, constants)
-            self._modes[template] = modes
+        known = original and self._known_by(text, original, constants, modes)
+        if original and not known and new:
+            self._modes[template] = modes = self._classified(text, original, constants)
+            known = self._known_by(text, original, constants, modes)
         key, _ = self.of(text)
-        modes = self._modes[template]
-        self._known[key] = None if original is None else self._known_by(text, original, constants, modes)
+        self._known[key] = known
         return key
 
     def _classified(self, text: str, original: Planned, constants: tuple[Constant, ...]) -> tuple[Mode, ...]:
