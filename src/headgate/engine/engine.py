@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -83,6 +84,8 @@ class Engine:
         sync: bool = False,
         master: str | None = None,
     ) -> None:
+        # Before anything is opened; how many there can be, Spark will tell.
+        Capacity.of(lanes, sys.maxsize)
         self.state = Path(state).absolute()
         try:
             self.state.mkdir(parents=True, exist_ok=True)
@@ -520,13 +523,16 @@ class Engine:
     def _chores(self) -> None:
         """About once a second: let time pass in silent streams, and let go of trains that nobody needs."""
         units = list(self._scheduler.units)
+        queries = [query for unit in units for query in _different(unit)]
+        if not self._started:
+            queries = list(self._queries.values())
+            self._absent = self._manifest.names() - set(self._queries)
         for name, stream in list(self._streams.items()):
-            readers = [unit for unit in units if name in unit.queries[0].evaluation.streams]
-            windows = {_window_of(query.draft.plan) for unit in readers for query in _different(unit)}
+            readers = [query for query in queries if name in query.evaluation.streams]
+            windows = {_window_of(query.draft.plan) for query in readers}
             stream.pass_time([window for window in windows if window])
             if not self._absent:
-                kept = [query for unit in readers for query in _different(unit)]
-                needed = [query.evaluation.needed(query.durable, name) for query in kept]
+                needed = [query.evaluation.needed(query.durable, name) for query in readers]
                 stream.log.drop(min(needed, default=stream.log.head))
         for unit in units:
             if not unit.busy:

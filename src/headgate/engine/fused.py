@@ -153,7 +153,9 @@ class KernelUnit:
 
     def waiting(self, now: float) -> Waiting:
         """The tuples that wait for all of them; else what time has closed, or what should be committed."""
-        if self.busy or now < self._until or (len(self.queries) == 1 and self.queries[0].status != "running"):
+        first = self.queries[0]
+        # What a query of several has to wait for, it waits for in a unit of its own.
+        if self.busy or now < max(self._until, first.resting) or first.status != "running":
             return NOTHING
         found = held(queued(self._log, self.cohort.position), self.hold)
         if found.pending:
@@ -174,7 +176,8 @@ class KernelUnit:
 
     def resting(self, now: float) -> bool:
         """Whether it waits after an error, to be tried again."""
-        return now < self._until
+        first = self.queries[0]
+        return now < self._until or (first.status == "running" and now < first.resting)
 
     def _closing(self) -> bool:
         """Whether a window can close though no tuple has come: looked at when the watermark has moved."""

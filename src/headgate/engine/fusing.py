@@ -68,8 +68,8 @@ class Fuser:
         self._scheduler.wake()
 
     def _may_fuse(self, unit: KernelUnit) -> bool:
-        running = all(query.status == "running" for query in unit.queries[:1])
-        return running and unit.name not in self._kept_apart and not unit.losses
+        well = unit.queries[0].status == "running" and not unit.queries[0].attempts
+        return well and unit.name not in self._kept_apart and not unit.losses
 
     def _meet(self, log: StreamLog, units: Sequence[KernelUnit]) -> None:
         at = max(unit.cohort.position for unit in units)

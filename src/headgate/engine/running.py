@@ -24,8 +24,9 @@ from headgate.monitor.figures import Response
 class Done:
     """How a run ended: tuples read, response times of what went out, how much of it was Spark's; or the error.
 
-    `failed` are the queries whose own part failed: they stay where the run began, and the others went on. Those that
-    are `unstaged` could not be committed. `lost` says that the lane died under the run.
+    Some queries may have failed where the others went on: the kernel could not compute them (`failed`), their sinks
+    did not take what they got at once (`unsent`), or with the commit (`unstaged`). The first two stay where the run
+    began, the last where the manifest has them. `lost` says that the lane died under the run.
     """
 
     started: float
@@ -36,9 +37,15 @@ class Done:
     results: Mapping[str, int] = field(default_factory=dict)
     spark: float = 0.0
     failed: Mapping[str, str] = field(default_factory=dict)
+    unsent: Mapping[str, str] = field(default_factory=dict)
     unstaged: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
     lost: bool = False
+
+    @property
+    def bad(self) -> Mapping[str, str]:
+        """The queries that failed, and why."""
+        return {**self.failed, **self.unsent, **self.unstaged}
 
     @property
     def response(self) -> Response:
@@ -56,31 +63,27 @@ def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest) -> Done:
         lost = isinstance(error, LaneLostError)
         return Done(started, time.time(), {}, spark=timed.seconds, error=message(error), lost=lost)
     waited: list[tuple[LiveQuery, Floats]] = []
-    failed = dict(found.failed)
+    unsent: dict[str, str] = {}
     for query, step in found.steps:
         try:
             if (times := query.take(step)).size:
                 waited.append((query, times))
         except Exception as error:  # noqa: BLE001 - a sink of one query is nothing to the others
-            failed[query.name] = message(error)
+            unsent[query.name] = message(error)
     results = {query.name: step.rows.num_rows for query, step in found.steps if step.rows.num_rows}
-    why = None
-    unstaged: Mapping[str, str] = {}
-    if len(unit.queries) == 1 and failed:
-        (why,) = failed.values()
-        failed = {}
-    else:
+    why, unstaged = None, {}
+    if len(found.failed) + len(unsent) < len(unit.queries):
         unit.move(found)
         try:
             # Who failed is let go first, at what the manifest has of it.
-            if not failed and unit.commit_due(time.time()):
+            if not found.failed and not unsent and unit.commit_due(time.time()):
                 waited += unit.commit(manifest)
         except StagingError as problem:
             unstaged = {name: message(each) for name, each in problem.failed.items()}
         except Exception as problem:  # noqa: BLE001 - as above
             why = message(problem)
-    finished = time.time()
-    return Done(started, finished, found.positions, found.read, waited, results, timed.seconds, failed, unstaged, why)
+    bad = found.failed, unsent, unstaged
+    return Done(started, time.time(), found.positions, found.read, waited, results, timed.seconds, *bad, why)
 
 
 class _Timed:

@@ -390,6 +390,9 @@ class Scheduler:
         if done.error is not None:
             self._failed(unit, n, done, too_long=too_long)
             return
+        if bad := done.bad:
+            self._expel(unit, n, done, [query for query in unit.queries if query.name in bad])
+            return
         unit.served.ran(done.read, took)
         if len(unit.queries) == 1:
             unit.queries[0].succeeded()
@@ -401,34 +404,43 @@ class Scheduler:
             outcome = Outcome(Run(self.units.index(unit), max(1, done.read)), done.started, done.finished, results)
             self._measured.observe(outcome)
             self._policy.observe(outcome)
-        if isinstance(unit, KernelUnit) and (done.failed or done.unstaged):
-            self._expel(unit, done)
 
-    def _expel(self, unit: KernelUnit, done: Done) -> None:
-        """Let queries go whose own part has failed: Spark runs them, alone; the others have lost nothing."""
+    def _expel(self, unit: LiveUnit, n: int, done: Done, queries: Sequence[LiveQuery]) -> None:
+        """Let queries go whose own part has failed; the others have lost nothing.
+
+        One that the kernel cannot compute is Spark's from now on, one whose sink fails is tried again.
+        """
         low = next(iter(done.positions.values()))[0]
-        made = []
-        for query in [q for q in unit.queries if q.name in done.failed or q.name in done.unstaged]:
-            error = done.failed.get(query.name) or done.unstaged[query.name]
-            _log.warning("query %s: %s; it goes on by itself", query.name, error)
-            if query.name in done.unstaged:
+        made: list[LiveUnit] = []
+        for query in queries:
+            name, staged = query.name, query.name not in done.unstaged
+            error = done.failed.get(name) or done.unsent.get(name) or done.unstaged[name]
+            if not staged:
                 query.roll_back()
-            at = low if query.name in done.failed else unit.cohort.kept
-            unit.release([query], at, self._manifest)
-            query.alone = error
-            made.append(SingleUnit(query))
-        self._replace([] if unit.queries else [unit], made, kept=unit)
-
-    def _failed(self, unit: LiveUnit, n: int, done: Done, *, too_long: bool) -> None:
-        error = done.error or ""
+            if isinstance(unit, KernelUnit):
+                at = low if staged else unit.cohort.kept
+                unit.release([query], at, self._manifest)
+                if name in done.failed:
+                    _log.warning("query %s: %s; Spark runs it from now on", name, error)
+                    query.alone = error
+                made.append(SingleUnit(query) if query.alone else unit.like([query], self._manifest))
+            if name not in done.failed:
+                self._note(query, error, n)
         if isinstance(unit, KernelUnit):
-            self._suspect(unit, n, done, too_long=too_long)
-            return
-        (query,) = unit.queries
+            self._replace([] if unit.queries else [unit], made, kept=unit)
+
+    def _note(self, query: LiveQuery, error: str, n: int, *, too_long: bool = False) -> None:
+        """Take note of an error that is the query's own."""
         before = query.status
         query.failed(error, n, time.time(), too_long=too_long)
         if query.status == "failed" != before:
-            self.changed(unit.name, "failed")
+            self.changed(query.name, "failed")
+
+    def _failed(self, unit: LiveUnit, n: int, done: Done, *, too_long: bool) -> None:
+        if isinstance(unit, KernelUnit) and (len(unit.queries) > 1 or done.lost):
+            self._suspect(unit, n, done, too_long=too_long)
+        else:
+            self._note(unit.queries[0], done.error or "", n, too_long=too_long)
 
     def _suspect(self, unit: KernelUnit, n: int, done: Done, *, too_long: bool) -> None:
         """A unit of the kernel has failed as a whole: try again, and if that does not help, in two halves."""
@@ -499,7 +511,7 @@ class Scheduler:
                 why.formula,
                 dict(why.terms),
                 assigned.over,
-                done.error,
+                done.error or (done.bad.get(unit.queries[0].name) if len(unit.queries) == 1 else None),
             )
         )
 

@@ -128,7 +128,7 @@ class SingleUnit:
             return ()
         try:
             return deliver(self.queries, manifest)
-        except BaseException:
+        except Exception:
             query.roll_back()
             raise
 
