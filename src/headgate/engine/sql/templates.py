@@ -24,6 +24,8 @@ Planned: TypeAlias = tuple[Segment, tuple[Literal, ...]]
 Mode: TypeAlias = OneOf["free", "sized", "fixed"]
 """Whether another constant makes the same shape: any, one of as many digits, or none."""
 
+_FREE: Mode = "free"
+
 Key: TypeAlias = tuple[str, tuple[object, ...]]
 
 _TOKEN = re.compile(
@@ -133,8 +135,7 @@ class Templates:
     def _learn(self, text: str, constants: tuple[Constant, ...]) -> Key:
         template, _ = _scan(text)
         new = template not in self._modes
-        free: tuple[Mode, ...] = ("free",) * len(constants)
-        modes = self._modes.setdefault(template, free)
+        modes = self._modes.setdefault(template, (_FREE,) * len(constants))
         original = self._planned(text) if len(constants) <= _MOST_CONSTANTS else None
         known = original and self._known_by(text, original, constants, modes)
         if original and not known and new:
