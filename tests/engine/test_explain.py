@@ -90,7 +90,7 @@ def test_a_group_is_written_with_its_aggregates_and_without_hidden_columns():
     )
 
 
-ALIKE = {f"high{i}": f"SELECT sym, price FROM ticks WHERE sym = 'S{i}' AND price > {i}" for i in range(30)}
+ALIKE = {f"high{i}": f"SELECT sym, price FROM ticks WHERE sym = 'S{i}' AND price > {i}" for i in range(300)}
 QUERIES = {
     "big": "SELECT sym, price * vol AS value FROM ticks WHERE price * vol > 1e6",
     "bigger": "SELECT venue, price * vol AS value FROM ticks WHERE price * vol > 2e6",
@@ -115,9 +115,9 @@ def queries(spark, tmp_path_factory):
 
 def test_queries_of_a_stream_and_a_group_are_one_unit_and_alike_ones_one_shape(queries):
     alerts, sums = explained(queries).units
-    assert (alerts.stream, alerts.group, alerts.window, alerts.queries) == ("ticks", "alerts", None, 33)
+    assert (alerts.stream, alerts.group, alerts.window, alerts.queries) == ("ticks", "alerts", None, 303)
     assert {(shape.sql, shape.queries) for shape in alerts.shapes} == {
-        ("SELECT sym, price FROM ticks WHERE sym = ? AND price > ?", 30),
+        ("SELECT sym, price FROM ticks WHERE sym = ? AND price > ?", 300),
         ("SELECT sym, price * vol AS value FROM ticks WHERE price * vol > ?", 1),
         ("SELECT venue, price * vol AS value FROM ticks WHERE price * vol > ?", 1),
         ("SELECT sym, symbols.sector FROM ticks JOIN symbols ON sym = symbols.sym WHERE vol > ?", 1),
@@ -136,10 +136,10 @@ def test_what_is_shared_is_said_with_the_number_of_queries(queries):
 def test_conditions_that_many_queries_have_are_indexed(queries):
     alerts, _ = explained(queries).units
     first = alerts.conditions[0]
-    assert first.queries == 30
+    assert first.queries == 300
     assert "sym = ?" in first.index
-    assert {*first.index, *first.then} == {"sym = ?", "price > ?"}
-    assert sum(each.queries for each in alerts.conditions) == 33
+    assert {*first.index, *first.tested} == {"sym = ?", "price > ?"}
+    assert sum(each.queries for each in alerts.conditions) == 303
 
 
 def test_every_query_is_there_with_its_unit_and_shape_or_the_reason_why_it_has_none(queries):
@@ -148,7 +148,7 @@ def test_every_query_is_there_with_its_unit_and_shape_or_the_reason_why_it_has_n
     assert len(by_name) == len(queries)
     for query in found.queries:
         if query.runner == "kernel":
-            assert found.units[query.unit].shapes[query.shape].queries == (30 if query.name in ALIKE else 1)
+            assert found.units[query.unit].shapes[query.shape].queries == (300 if query.name in ALIKE else 1)
     assert (by_name["sums"].evaluation, by_name["sums"].runner) == ("by panes", "kernel")
     for name, evaluation, why in (
         ("top", "window by window", "ORDER BY needs all tuples of a window"),
@@ -160,7 +160,7 @@ def test_every_query_is_there_with_its_unit_and_shape_or_the_reason_why_it_has_n
 
 def test_without_fusing_each_query_is_a_unit_and_without_resident_lanes_a_spark_plan(queries):
     apart = explained(queries, fuse=False)
-    assert [unit.queries for unit in apart.units] == [1] * 34
+    assert [unit.queries for unit in apart.units] == [1] * 304
     spark = explained(queries, fuse=False, resident=False)
     assert not spark.units
     assert {query.runner for query in spark.queries} == {"Spark"}
@@ -171,7 +171,7 @@ def test_without_fusing_each_query_is_a_unit_and_without_resident_lanes_a_spark_
 
 def test_an_explanation_is_plain_values(queries):
     found = explained(queries)
-    assert json.loads(json.dumps(asdict(found)))["units"][0]["queries"] == 33
+    assert json.loads(json.dumps(asdict(found)))["units"][0]["queries"] == 303
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
@@ -182,5 +182,5 @@ def test_people_see_units_shapes_and_reasons_at_any_width(queries, width):
     lines = console.file.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     words = " ".join(lines)
-    for said in ("ticks · alerts: 33 queries of 4 shapes", "… 30 in all", "split()", "10s every", "sym = ?"):
+    for said in ("ticks · alerts: 303 queries of 4 shapes", "… 300 in all", "split()", "10s every", "sym = ?"):
         assert said in words

@@ -11,8 +11,8 @@ import numpy as np
 from headgate.engine.compiled import Compiled, added
 from headgate.engine.explain.written import tables, text
 from headgate.engine.kernel.batch import Formulas
-from headgate.engine.kernel.choice import FLAGS
 from headgate.engine.kernel.family import Family
+from headgate.engine.kernel.index import EACH
 from headgate.engine.kernel.ir import Literal, Lookup, Node, Segment
 from headgate.engine.kernel.matcher import Matcher
 
@@ -33,13 +33,12 @@ _FORMS = {
 class Condition:
     """Conditions of so many queries that have the same form; a query with OR is among several.
 
-    Those in `index` find the queries that may want a tuple, those in `then` are tested for these alone. A condition
-    without a constant of its own cannot be looked up; one that comes first is computed `once` for all tuples.
+    Those in `index` find the queries that may want a tuple, and the others are `tested` for these queries alone, in
+    this order; or on every tuple, where an index would not pay.
     """
 
     index: tuple[str, ...]
-    once: tuple[str, ...]
-    then: tuple[str, ...]
+    tested: tuple[str, ...]
     queries: int
 
 
@@ -67,8 +66,8 @@ def _behind(prefix: tuple[Lookup, ...], shapes: dict[Segment, list[tuple[Literal
         texts = [_text(node, sign, names) for node, sign in zip(operands, family.signs, strict=True)]
         chosen = tuple(texts[k] for k in family.choice.by)
         rest = tuple(texts[k] for k in family.choice.rest)
-        flags = family.choice.path == FLAGS
-        return Condition(() if flags else chosen, chosen if flags else (), rest, len(family.slots))
+        tried = family.choice.path == EACH
+        return Condition(() if tried else chosen, (*chosen, *rest) if tried else rest, len(family.slots))
 
     return [condition(family) for family in matcher.families.values() if family.operands]
 

@@ -47,14 +47,13 @@ def _unit(unit: Unit, queries: Sequence[Query]) -> Iterator[RenderableType]:
     if unit.lookups:
         yield _table(("joined once, for", ""), _shared(unit.lookups))
     if unit.conditions:
-        yield _table(("queries found by", "then tested", "how many"), [_condition(each) for each in unit.conditions])
+        yield _table(("found by index", "tested", "queries"), [_condition(each) for each in unit.conditions])
     if unit.expressions:
         yield _table(("computed once, for", ""), _shared(unit.expressions))
 
 
 def _condition(found: Condition) -> tuple[Text, Text, str]:
-    first = Text(" AND ".join(found.index or found.once) or "every tuple", style="" if found.index else "dim")
-    return first, Text(" AND ".join(found.then)), f"{found.queries:,}"
+    return Text(" AND ".join(found.index) or "–"), Text(" AND ".join(found.tested)), f"{found.queries:,}"
 
 
 def _shared(found: Sequence[Shared]) -> list[tuple[str, Text]]:
@@ -89,7 +88,9 @@ def _headed(heading: str, table: Table) -> Iterator[RenderableType]:
 def _table(headings: Sequence[str], rows: Sequence[Sequence[RenderableType]]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for heading in headings:
-        table.add_column(heading, justify="right" if heading == "how many" else "left", overflow="fold")
+        table.add_column(
+            heading, justify="right" if heading == "queries" and heading != headings[0] else "left", overflow="fold"
+        )
     for row in rows[:_MOST_ROWS]:
         table.add_row(*row)
     if len(rows) > _MOST_ROWS:
