@@ -34,14 +34,13 @@ class TrainEvaluation:
     def prepared(self) -> Prepared:
         """The text as Spark has planned it, with the results' times of arrival where it can carry them."""
         if self._prepared is None:
-            plan = self._text() if self._text else self.plan
-            self._prepared = self._setting.prepare(plan.stamped or plan.sql)
+            self._prepared = self._planned()
         return self._prepared
 
     def prepare(self) -> None:
         """Plan again."""
-        self._prepared = None
-        self.schema = self._shown(self.prepared.schema)
+        self._prepared = self._planned()
+        self.schema = self._shown(self._prepared.schema)
 
     def begin(self, positions: Mapping[str, int]) -> Progress:
         """Start at the stream's position."""
@@ -82,6 +81,10 @@ class TrainEvaluation:
     def warm(self, execute: Execute) -> None:
         """An empty train."""
         execute(self.prepared, self._input(0, 0))
+
+    def _planned(self) -> Prepared:
+        plan = self._text() if self._text else self.plan
+        return self._setting.prepare(plan.stamped or plan.sql)
 
     def _shown(self, schema: pa.Schema) -> pa.Schema:
         return schema.remove(len(schema) - 1) if self.plan.stamped else schema
