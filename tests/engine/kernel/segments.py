@@ -1,6 +1,6 @@
 """Rows, and segments over them, for Hypothesis: every type, NULL, NaN, both zeros, extremes."""
 
-import datetime
+import datetime as dt
 from decimal import Decimal
 
 import pyarrow as pa
@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from headgate.engine.kernel.expressions import arrow
 from headgate.engine.kernel.ir import Call, Column, Grouping, Literal, Lookup, Part, Segment
 from headgate.engine.kernel.program import Add
-from headgate.engine.kernel.shapes import shape_of
+from headgate.engine.kernel.shapes import segment_of, shape_of
 
 NAN, INF = float("nan"), float("inf")
-UTC = datetime.UTC
+UTC = dt.UTC
 VALUES = {
     "boolean": [True, False],
     "int": [-(2**31), -1, 0, 1, 2, 3, 2**31 - 1],
@@ -23,10 +23,10 @@ VALUES = {
     "decimal(38,6)": [Decimal("-1" + "0" * 30), Decimal(0), Decimal("1.500000"), Decimal("9" * 32 + ".999999")],
     "string": ["", "a", "ab", "abc", "abd", "b", "B", "é", "\U0001f600", "a%", "zz"],
     "binary": [b"", b"a", b"ab", b"\xff"],
-    "date": [datetime.date(1, 1, 1), datetime.date(1970, 1, 1), datetime.date(2024, 2, 29)],
+    "date": [dt.date(1, 1, 1), dt.date(1970, 1, 1), dt.date(2024, 2, 29)],
     "timestamp": [
-        datetime.datetime(1969, 12, 31, 23, 59, 59, 999999, UTC),
-        datetime.datetime(2024, 2, 29, tzinfo=UTC),
+        dt.datetime(1969, 12, 31, 23, 59, 59, 999999, UTC),
+        dt.datetime(2024, 2, 29, tzinfo=UTC),
     ],
 }
 COLUMNS = {name: Column(name, kind) for name, kind in zip("bilfdmwsxyt", VALUES, strict=True)}
@@ -155,6 +155,13 @@ def lookups(draw):
     kind = draw(st.sampled_from(("inner", "left", "semi", "anti")))
     keys = ((key, other), (COLUMNS["b"], Column("0:b", "boolean")))[: draw(st.integers(1, 2))]
     return Lookup("r", kind, keys, columns, draw(st.sampled_from((None, condition))))
+
+
+def like(segment, most=8):
+    """Some segments of the same shape."""
+    shape, constants = shape_of(segment)
+    others = st.tuples(*(literals(each.type) for each in constants))
+    return st.lists(others.map(lambda given: segment_of(shape, given)), min_size=1, max_size=most)
 
 
 def added(segments_by_number):

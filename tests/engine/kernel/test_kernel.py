@@ -2,6 +2,7 @@
 
 import itertools
 import tempfile
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from engine.kernel import segments as generated
 from engine.kernel.against_spark import assert_same, evaluate
+from headgate.engine.kernel import choice
 from headgate.engine.kernel.kernel import Kernel
 from headgate.engine.kernel.program import NUMBER, Remove
 
@@ -46,6 +48,28 @@ def test_queries_together_find_what_each_finds_alone(data):
             kernel.apply(Remove(gone))
         queries = {k: each for k, each in {**queries, **new}.items() if k not in gone}
         check(kernel, queries, data.draw(generated.tables()))
+
+
+@given(st.data())
+@settings(max_examples=100)
+def test_it_makes_no_difference_which_atoms_find_the_rows(data):
+    """Paths are drawn, and queries moved from one to another in mid-run, whatever that may cost."""
+
+    def choose(operands, signs, passing, at, now=None):
+        path, by, decided = data.draw(st.sampled_from(list(choice._options(operands, signs))))
+        return choice.Choice(path, by, tuple(k for k in range(len(operands)) if k not in decided))
+
+    few = data.draw(st.lists(generated.segments(), min_size=1, max_size=3))
+    queries = dict(enumerate(alike for each in few for alike in data.draw(generated.like(each))))
+    with (
+        mock.patch("headgate.engine.kernel.family.choose", choose),
+        mock.patch("headgate.engine.kernel.matcher._EVERY", 1),
+    ):
+        kernel = Kernel({})
+        for change in generated.added(queries):
+            kernel.apply(change)
+        for _ in range(3):
+            check(kernel, queries, data.draw(generated.tables()))
 
 
 @given(st.data())

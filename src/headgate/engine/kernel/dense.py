@@ -26,11 +26,6 @@ class Dense:
         """Whose the entries are, in their order."""
         return self._slots.values
 
-    @property
-    def operands(self) -> Ints:
-        """Those that have to be known for all rows."""
-        return np.unique(self._operands.values)
-
     def insert(self, slots: Ints, operand: int, low: Ints, high: Ints, outside: bool) -> None:
         """Enter slots that have the same operand."""
         self._slots.extend(slots)
