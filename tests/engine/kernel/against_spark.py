@@ -3,6 +3,7 @@
 import itertools
 import math
 import struct
+from collections import Counter
 
 import polars as pl
 import pyarrow as pa
@@ -145,7 +146,8 @@ def assert_same(found, expected, what, of=None):
         wrong = [(row, a, b) for row, a, b in zip(rows, have, want, strict=True) if a != b]
         shown = "\n".join(f"  of {row}: {a}, not {b}" for row, a, b in wrong[:5])
         assert not wrong, f"{what}: {len(wrong)} of {len(rows)} rows differ:\n{shown}"
-    assert sorted(have, key=repr) == sorted(want, key=repr), what
+    missing, extra = (Counter(map(repr, a)) - Counter(map(repr, b)) for a, b in ((want, have), (have, want)))
+    assert not missing and not extra, f"{what}: without {list(missing)[:5]}, but with {list(extra)[:5]}"
 
 
 def _columns(table):

@@ -35,7 +35,7 @@ def _numbers(plain: Build, of_decimals: Build, of_decimals_type: Rule) -> Op:
 
 
 def _no_numbers(call: Call) -> str | None:
-    return None if call.type in (*WHOLE, *FLOATS) else f"it computes with values of type {call.type}"
+    return None if call.type in (*WHOLE, *FLOATS) else f"it uses {call.op} of {call.type}"
 
 
 def _regrouped(call: Call) -> str | None:
