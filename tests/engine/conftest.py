@@ -12,7 +12,8 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 @pytest.fixture(scope="session")
 def spark():
     """One Spark for all tests of a process."""
-    own = session(master="local[2]")
+    # Engines of several tests may be there at a time, each with a resident lane.
+    own = session(master="local[6]")
     own.sparkContext.setLogLevel("ERROR")
     yield own
     SparkSession.active().stop()

@@ -7,6 +7,7 @@ import shutil
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -59,6 +60,8 @@ _MOST = 200_000
 _MICROS = 1_000_000
 _KERNEL_RUN = 0.002
 """Seconds of a run of the kernel over nothing, until it is measured."""
+_RESIDENTS: "weakref.WeakSet[ResidentLane]" = weakref.WeakSet()
+"""The resident lanes of all engines of this process: each has a slot of Spark's for good."""
 _log = logging.getLogger(__name__)
 
 
@@ -106,6 +109,7 @@ class Engine:
         self._drafts = Drafts(self._views, self._streams, self._tables, self.state / "panes")
         self._capacity = Capacity.of(lanes, self.spark.sparkContext.defaultParallelism)
         self._channel = channel
+        self._residents: list[ResidentLane] = []
         made = [JobLane(f"lane-{i + 1}", self.spark) for i in range(self._capacity.jobs)]
         self._scheduler = Scheduler(made, self._manifest, self._recorder, self._chores)
         self._absent: set[str] = set()
@@ -312,10 +316,16 @@ class Engine:
 
     def _open_residents(self) -> None:
         """Start the resident lanes, when there is something for them to do."""
-        if any(lane.kind == "resident" for lane in self._scheduler.lanes):
+        if self._residents:
             return
-        for i in range(self._capacity.resident):
+        # Other engines of this process may have some on the same Spark, and a slot has to be left for jobs.
+        free = self.spark.sparkContext.defaultParallelism - 1 - len(_RESIDENTS)
+        if free < self._capacity.resident:
+            _log.warning("Spark has slots for %d of %d resident lanes", max(0, free), self._capacity.resident)
+        for i in range(min(free, self._capacity.resident)):
             lane = ResidentLane(f"resident-{i + 1}", self.spark, channel=self._channel, folder=self.state / "lanes")
+            _RESIDENTS.add(lane)
+            self._residents.append(lane)
             self._scheduler.call(partial(self._scheduler.lanes.append, lane))
 
     # What happens to it
@@ -473,6 +483,7 @@ class Engine:
         for stream in self._streams.values():
             stream.stop()
         self._scheduler.stop(grace)
+        _RESIDENTS.difference_update(self._residents)
         if self._housekeeper:
             self._housekeeper.join()
         for query in self._queries.values():
