@@ -1,5 +1,6 @@
 """Aggregates over the rows of a group."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -69,6 +70,9 @@ def _sum(part: Part, args: list[pl.Expr]) -> pl.Expr:
         found = decimals.of_units(decimals.units(value).sum(), part.type)
     else:
         found = value.cast(dtype(part.type)).sum()
+        found = (
+            found + 0.0 if part.type == "double" else found
+        )  # Spark begins at 0.0, so that it never comes to -0.0.
     return pl.when(value.count() > 0).then(found)
 
 
@@ -90,7 +94,7 @@ def _average_type(args: tuple[Node, ...]) -> str:
 def _average(part: Part, args: list[pl.Expr]) -> pl.Expr:
     value = args[0]
     if not decimal(part.type):
-        return value.cast(pl.Float64).mean()
+        return pl.when(value.count() > 0).then((value.cast(pl.Float64).sum() + 0.0) / value.count())
     count = value.count().cast(pl.Int128)
     found = decimals.half_up(decimals.units(value).sum() * decimals.power(4), count)
     return decimals.of_units(pl.when(count > 0).then(found), part.type)
@@ -102,13 +106,17 @@ def _no_long_decimals(part: Part) -> str | None:
     return f"it adds up values of type {part.args[0].type}" if long else None
 
 
-def _min(_: Part, args: list[pl.Expr]) -> pl.Expr:
-    return args[0].min()
+def _min(part: Part, args: list[pl.Expr]) -> pl.Expr:
+    """Of numbers that are equal, as 0.0 and -0.0 are, the first."""
+    return args[0].get(args[0].arg_min()) if part.type in FLOATS else args[0].min()
 
 
 def _max(part: Part, args: list[pl.Expr]) -> pl.Expr:
     """NaN is the greatest number."""
-    return args[0].nan_max() if part.type in FLOATS else args[0].max()
+    if part.type not in FLOATS:
+        return args[0].max()
+    nan = pl.lit(math.nan, dtype(part.type))
+    return pl.when(args[0].is_nan().any()).then(nan).otherwise(args[0].get(args[0].arg_max()))
 
 
 def _by(part: Part, args: list[pl.Expr]) -> pl.Expr:
