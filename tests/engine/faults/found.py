@@ -23,7 +23,7 @@ def fuse(engine, fed, name):
     def fused():
         caught_up(engine, name, position=fed.given)
         fed.feed(1)
-        return query(engine, name).unit.startswith("fused")
+        return query(engine, name).unit != name
 
     until(fused)
 

@@ -18,13 +18,13 @@ def answer(spark):
 def run(request, spark, answer, tmp_path_factory):
     """All queries of the corpus on one engine, run to the end."""
     way = request.param
-    feed = Feed.of(spark, tmp_path_factory.mktemp("state"), way.lanes)
+    feed = Feed.of(spark, tmp_path_factory.mktemp("state"), way.wanted)
     with feed.engine as engine:
         for entry in CORPUS.values():
             feed.add(entry)
         trains, share = parts(way.trains), way.trains // len(way.policies)
         for k, policy in enumerate(way.policies):
-            (engine.switch if k else engine.start)(policy, train={"most": way.most})
+            (engine.switch if k else engine.start)(policy, train={"most": way.most}, fuse=way.fuse)
             feed.hand(trains[k * share : (k + 1) * share], stepwise=way.stepwise)
         feed.end()
         results = {name: engine.results(name) for name in CORPUS}

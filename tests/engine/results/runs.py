@@ -51,7 +51,7 @@ class Feed:
     handed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SOURCES, 0))
 
     @classmethod
-    def of(cls, spark, state, lanes=1):
+    def of(cls, spark, state, lanes="jobs"):
         made = cls(hg.Engine(spark, state, lanes=lanes), {n: Handed(recorded(n).schema) for n in SOURCES})
         for name, source in made.sources.items():
             event_time, delay = TIMES[name]
@@ -97,10 +97,16 @@ class Way:
     most: int
     trains: int
     stepwise: bool
-    lanes: int = 1
+    lanes: str | tuple[int, int] = "jobs"
+    fuse: bool | None = None
+
+    @property
+    def wanted(self):
+        """The lanes as an engine takes them."""
+        return self.lanes if isinstance(self.lanes, str) else dict(zip(("jobs", "resident"), self.lanes, strict=True))
 
     def __str__(self):
-        return f"{' then '.join(self.policies)}, {self.lanes} lane(s)"
+        return f"{' then '.join(self.policies)}, lanes {self.lanes}, {'fused' if self.fuse else 'as it comes'}"
 
 
 @dataclass(frozen=True)
