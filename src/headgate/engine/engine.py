@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import shutil
+import statistics
 import sys
 import threading
 import time
@@ -55,7 +56,7 @@ AUTO = "auto"
 _BEST = "bsd"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _STATUS_EVERY = 0.5
-_SHORTEST_SLICE = 0.25
+_SHORTEST_SLICE = 0.05
 _MOST = 200_000
 _MICROS = 1_000_000
 _KERNEL_RUN = 0.002
@@ -446,9 +447,9 @@ class Engine:
         self._fuser = Fuser(self._scheduler) if fuse else None
 
     def _bounds(self) -> dict[str, float]:
-        """A slice of time in which the overhead of a job is a tenth."""
-        jobs = [query.empty_job for query in self._queries.values()]
-        return {"slice": max(_SHORTEST_SLICE, 10 * sum(jobs) / len(jobs)) if jobs else _SHORTEST_SLICE, "most": _MOST}
+        """A slice of time in which the overhead of a run is a tenth, for most queries."""
+        empty = [query.empty_job for query in self._queries.values()] or [0.0]
+        return {"slice": max(_SHORTEST_SLICE, 10 * statistics.median(empty)), "most": _MOST}
 
     def run(
         self, policy: str = AUTO, *, until: float | None = None, train: Train | Mapping[str, float] | None = None
