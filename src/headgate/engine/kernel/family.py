@@ -149,6 +149,7 @@ class Family:
         self.passing = np.array([PRIOR[sign] for sign in signs])
         """The share of pairs of a row and a slot that each atom lets through."""
         self.is_measured = False
+        self._weighed = 0
         self.choice = Choice(Path(), (), ())
         self.slots = Growing()
         self._low = [Growing() for _ in operands]
@@ -160,6 +161,8 @@ class Family:
         for low, high, (lowest, highest) in zip(self._low, self._high, ranges, strict=True):
             low.extend(lowest)
             high.extend(highest)
+        # What is best for a few is not for many.
+        self.is_measured &= len(self.slots) <= 2 * self._weighed
 
     def discard(self, dead: Flags) -> None:
         """Forget slots."""
@@ -170,6 +173,7 @@ class Family:
     def reconsider(self, at: Circumstances) -> None:
         """Choose how candidates are found, by what is known by now."""
         now = self.choice if len(self.slots) else None
+        self._weighed = len(self.slots)
         self.choice = choose(self.operands, self.signs, self.passing, at, now)
 
     def measure(self, keys: Sequence[Ints], members: int) -> None:

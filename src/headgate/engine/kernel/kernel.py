@@ -1,6 +1,7 @@
 """All queries of a unit over one train, at once."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -12,11 +13,21 @@ from headgate.engine.kernel.batch import Batch, Formulas, reason
 from headgate.engine.kernel.ir import Column, Lookup, Node, Segment, walk
 from headgate.engine.kernel.keys import Exhausted
 from headgate.engine.kernel.lookups import Failed, Reference
+from headgate.engine.kernel.matcher import Seen
 from headgate.engine.kernel.program import NUMBER, Add, Answer, Change
 from headgate.engine.kernel.stage import Stage
 
 _GARBAGE = 1024
 """So many queries may be gone and still be in the way, or as many as there are left, before all is made anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Conditions of so many queries that have the same form, over rows that are joined with these tables."""
+
+    tables: tuple[str, ...]
+    queries: int
+    atoms: tuple[Seen, ...]
 
 
 class Kernel:
@@ -66,6 +77,14 @@ class Kernel:
             parts = [part.filter(pc.invert(pc.is_in(part.column(NUMBER), failing))) for part in parts]
         return Answer(tuple(part for part in parts if part.num_rows), errors)
 
+    def describe(self) -> list[Described]:
+        """How rows are found, by what has been seen of the data."""
+        return [
+            Described(tuple(lookup.table for lookup in lookups), count, atoms)
+            for lookups, stage in self._stages.items()
+            for atoms, count in stage.matcher.seen()
+        ]
+
     def _start(self) -> None:
         self._formulas = Formulas()
         self._stages: dict[tuple[Lookup, ...], Stage] = {}
@@ -114,10 +133,17 @@ class Kernel:
         if lookups not in batches:
             before = self._joined(batches, lookups[:-1])
             if lookups not in self._references:
-                table = lookups[-1].table
-                self._references[lookups] = Reference(lookups[-1], self._tables[table], self._formulas)
+                self._references[lookups] = self._reference(lookups[-1])
             batches[lookups] = self._references[lookups].join(before)
         return batches[lookups]
+
+    def _reference(self, lookup: Lookup) -> Reference:
+        try:
+            return Reference(lookup, self._tables[lookup.table], self._formulas)
+        except Failed:
+            raise
+        except Exception as error:  # noqa: BLE001 - for whatever reason
+            raise Failed(f"the table {lookup.table} cannot be read: {reason(error)}") from None
 
     def _queries_with(self, lookups: tuple[Lookup, ...]) -> list[int]:
         return [number for number, roster in self._of.items() if roster.shape.lookups == lookups]

@@ -8,6 +8,7 @@ tested on these alone. Which they are goes by the share of rows that they let th
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,17 @@ _EVERY = 8
 """Trains from one trial to the next."""
 _MATRIX = 1 << 22
 """So many keys are held at a time, of operands that are not needed for long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An atom as it is evaluated: in an `index`, `tried` on every row, or `tested` on candidates of the others."""
+
+    operand: Node
+    sign: str
+    role: str
+    passing: float
+    """The share of rows that it was seen to let through, for a member on average."""
 
 
 class Matcher:
@@ -76,6 +88,20 @@ class Matcher:
             fine = ~np.isin(members, list(failed))
             rows, members = rows[fine], members[fine]
         return rows, members, failed
+
+    def seen(self) -> list[tuple[tuple[Seen, ...], int]]:
+        """The atoms of members, in the order in which they are evaluated; and how many members have such."""
+        return [(self._seen(family), len(family.slots)) for family in self.families.values()]
+
+    def _seen(self, family: Family) -> tuple[Seen, ...]:
+        by, rest = family.choice.by, [k for k in family.choice.rest if k not in family.choice.by]
+        first = "tried" if family.choice.path == EACH else "index"
+        roles = [*((k, first) for k in by), *((k, "tested") for k in rest)]
+        nodes = self.operands.formulas.nodes
+        return tuple(
+            Seen(nodes[self.operands[family.operands[k]].formula], family.signs[k], role, float(family.passing[k]))
+            for k, role in roles
+        )
 
     def _enter(self, term: Term, constants: Sequence[pa.Array], members: Ints) -> None:
         ranges, possible = bounds(term, constants, len(members), self.operands)
