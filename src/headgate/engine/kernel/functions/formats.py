@@ -2,15 +2,18 @@
 
 import re
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
 
-from headgate.engine.kernel.functions import calendar
-from headgate.engine.kernel.functions.calendar import DAY, days, micros
+from headgate.engine.kernel.functions import calendar, months
+from headgate.engine.kernel.functions.calendar import DAY, days, micros, rest
 from headgate.engine.kernel.functions.op import Op
 from headgate.engine.kernel.functions.strings import by_constants
 
 _FIELDS = {"MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S", "SSS": "%3f", "SSSSSS": "%6f"}
 _LETTERS = re.compile(r"([A-Za-z])\1*|'[^'%]+'|[-/:., _]")
+_PLAIN_DATE = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
 _BLANK = r"[\x00-\x20\x7f]*"
 _DATE = rf"(?s)\A{_BLANK}([+-]?)([0-9]{{4,7}})(?:-([0-9]{{1,2}})(?:-([0-9]{{1,2}})(?:[ T].*)?)?)?{_BLANK}\z"
 
@@ -25,19 +28,27 @@ def of_timestamp(timestamp: pl.Expr) -> pl.Expr:
     time = micros(timestamp)
     text = [_year(calendar.year(time // DAY)), _near(time).dt.to_string("-%m-%d %H:%M:%S")]
     fraction = _near(time).dt.to_string(".%6f").str.strip_chars_end("0")
-    return pl.concat_str([*text, pl.when(time % 1_000_000 != 0).then(fraction).otherwise(pl.lit(""))])
+    return pl.concat_str([*text, pl.when(rest(time, 1_000_000) != 0).then(fraction).otherwise(pl.lit(""))])
 
 
 def to_date(text: pl.Expr) -> pl.Expr:
     """A year, or one with month, or day and anything behind; NULL for what is no date."""
-    found = text.str.extract_groups(_DATE).struct
-    year, month, day = (found.field(str(number)).cast(pl.Int64, strict=False) for number in (2, 3, 4))
-    year = pl.when(found.field("1") == "-").then(-year).otherwise(year)
-    return calendar.made(year, month.fill_null(1), day.fill_null(1))
+    plain = text.str.contains(_PLAIN_DATE)
+    # What is written as usual need not go the long way, on which NULL costs nothing.
+    found = pl.when(~plain).then(text).str.extract_groups(_DATE)
+    long = found.map_batches(_groups_to_days, return_dtype=pl.Int64(), is_elementwise=True)
+    return pl.when(plain).then(text.str.to_date("%Y-%m-%d", strict=False)).otherwise(calendar.date(long))
+
+
+def _groups_to_days(found: pl.Series) -> pl.Series:
+    sign, year, month, day = found.struct.unnest().get_columns()
+    numbers = [each.cast(pl.Int64, strict=False).fill_null(1).to_numpy() for each in (year, month, day)]
+    numbers[0] = np.where((sign == "-").fill_null(value=False).to_numpy(), -numbers[0], numbers[0])
+    return pl.Series(pa.array(months.made(*numbers), mask=year.is_null().to_numpy()))
 
 
 def _near(time: pl.Expr) -> pl.Expr:
-    return calendar.near(time // DAY).cast(pl.Datetime("us")) + pl.duration(microseconds=time % DAY)
+    return calendar.near(time // DAY).cast(pl.Datetime("us")) + pl.duration(microseconds=rest(time, DAY))
 
 
 def _year(year: pl.Expr) -> pl.Expr:

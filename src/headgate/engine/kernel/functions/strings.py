@@ -133,10 +133,14 @@ def _padding(text: pl.Expr, length: int, pad: str) -> pl.Expr:
 
 
 def _left_padded(text: pl.Expr, length: int, pad: str) -> pl.Expr:
+    if len(pad) == 1:
+        return text.str.slice(0, max(length, 0)).str.pad_start(max(length, 0), pad)
     return pl.concat_str([_padding(text, length, pad), text.str.slice(0, max(length, 0))])
 
 
 def _right_padded(text: pl.Expr, length: int, pad: str) -> pl.Expr:
+    if len(pad) == 1:
+        return text.str.slice(0, max(length, 0)).str.pad_end(max(length, 0), pad)
     return pl.concat_str([text.str.slice(0, max(length, 0)), _padding(text, length, pad)])
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from headgate.engine.kernel.functions import calendar
-from headgate.engine.kernel.functions.arithmetic import each_row
-from headgate.engine.kernel.functions.calendar import DAY, days, micros
+from headgate.engine.kernel.functions import calendar, months
+from headgate.engine.kernel.functions.calendar import DAY, days, micros, rest
+from headgate.engine.kernel.functions.months import computed
 from headgate.engine.kernel.functions.op import Op
 from headgate.engine.kernel.functions.strings import by_constants
 from headgate.engine.kernel.ir import Call, Literal
@@ -35,7 +35,7 @@ def _of_date(compute: Callable[[pl.Expr], pl.Expr]) -> Op:
 
 
 def _of_time(unit: str, most: int) -> Op:
-    return Op(lambda _, args: (micros(args[0]) // _UNITS[unit] % most).cast(pl.Int32), "int")
+    return Op(lambda _, args: rest(micros(args[0]) // _UNITS[unit], most).cast(pl.Int32), "int")
 
 
 def _since_1970(unit: str) -> Op:
@@ -43,7 +43,7 @@ def _since_1970(unit: str) -> Op:
 
 
 def _seconds_with_fraction(_: Call, args: list[pl.Expr]) -> pl.Expr:
-    return ((micros(args[0]) % _UNITS["MINUTE"]).cast(pl.Decimal(20, 6)) / 1_000_000).cast(pl.Decimal(8, 6))
+    return (rest(micros(args[0]), _UNITS["MINUTE"]).cast(pl.Decimal(20, 6)) / 1_000_000).cast(pl.Decimal(8, 6))
 
 
 def _unix_timestamp(call: Call, args: list[pl.Expr]) -> pl.Expr:
@@ -71,7 +71,7 @@ def _truncated_days(day: pl.Expr, unit: str) -> pl.Expr:
     if unit == "WEEK":
         return day - calendar.weekday(day)
     each = _MONTHS[unit]
-    return calendar.first_day(calendar.month(day) // each * each)
+    return computed(lambda given: months.first_day(months.month(given) // each * each), day)
 
 
 def _truncated_date(date: pl.Expr, unit: str) -> pl.Expr:
@@ -89,7 +89,7 @@ def _truncated_timestamp(call: Call, args: list[pl.Expr]) -> pl.Expr:
         return calendar.midnight(_truncated_days(time // DAY, name)).cast(kind)
     if name not in _UNITS or name == "DAYOFYEAR":
         return pl.lit(None, kind)
-    return (time - time % _UNITS[name]).cast(kind)
+    return (time // _UNITS[name] * _UNITS[name]).cast(kind)
 
 
 def _unit_varies(call: Call) -> str | None:
@@ -107,34 +107,25 @@ def _next_day(date: pl.Expr, name: str) -> pl.Expr:
     if not found:
         return pl.lit(None, pl.Date)
     tomorrow = days(date) + 1
-    return calendar.date(tomorrow + (found[0] - calendar.weekday(tomorrow)) % 7)
+    return calendar.date(tomorrow + rest(found[0] - calendar.weekday(tomorrow), 7))
 
 
 def _date_plus_months(_: Call, args: list[pl.Expr]) -> pl.Expr:
-    return calendar.date(calendar.plus_months(days(args[0]), args[1].cast(pl.Int64)))
+    return calendar.date(computed(months.plus, days(args[0]), args[1].cast(pl.Int64)))
 
 
-def _plus_months(time: pl.Expr, months: pl.Expr | int) -> pl.Expr:
-    return calendar.midnight(calendar.plus_months(time // DAY, months)) + time % DAY
+def _plus_months(time: pl.Expr, number: pl.Expr) -> pl.Expr:
+    return calendar.midnight(computed(months.plus, time // DAY, number)) + rest(time, DAY)
+
+
+def _last_day(_: Call, args: list[pl.Expr]) -> pl.Expr:
+    return calendar.date(computed(lambda day: months.last_day(months.month(day)), days(args[0])))
 
 
 def _months_between(call: Call, args: list[pl.Expr]) -> pl.Expr:
-    one, other = micros(args[0]), micros(args[1])
-    day, other_day = one // DAY, other // DAY
-    month, other_month = calendar.month(day), calendar.month(other_day)
-    both_last = (day == calendar.last_day(month)) & (other_day == calendar.last_day(other_month))
-    of_month, other_of_month = calendar.day_of_month(day), calendar.day_of_month(other_day)
-    months = (month - other_month).cast(pl.Float64)
-    seconds = (of_month - other_of_month) * 86_400 + one % DAY // 1_000_000 - other % DAY // 1_000_000
-    exact = months + _divided(seconds.cast(pl.Float64), 31 * 86_400.0)
-    rounded = call.args[2]
-    if isinstance(rounded, Literal) and rounded.value:
-        exact = _divided((exact * 1e8 + 0.5).floor(), 1e8)
-    return pl.when(both_last | (of_month == other_of_month)).then(months).otherwise(exact)
-
-
-def _divided(value: pl.Expr, by: float) -> pl.Expr:
-    return value / each_row(pl.lit(by), value)
+    rounded = isinstance(call.args[2], Literal) and call.args[2].value
+    compute = months.between_rounded if rounded else months.between
+    return computed(compute, micros(args[0]), micros(args[1]), kind=pl.Float64())
 
 
 def _rounding_varies(call: Call) -> str | None:
@@ -149,13 +140,16 @@ def _plus_interval(call: Call, args: list[pl.Expr]) -> pl.Expr:
 
 
 def _plus_year_months(call: Call, args: list[pl.Expr]) -> pl.Expr:
-    added, kind = call.args[1], dtype(call.type)
-    months = added.value if isinstance(added, Literal) else None
-    return _plus_months(micros(args[0]), months).cast(kind) if isinstance(months, int) else pl.lit(None, kind)
+    return _plus_months(micros(args[0]), _number(call)).cast(dtype(call.type))
 
 
-def _date_plus_year_months(date: pl.Expr, months: int) -> pl.Expr:
-    return calendar.date(calendar.plus_months(days(date), months))
+def _date_plus_year_months(call: Call, args: list[pl.Expr]) -> pl.Expr:
+    return calendar.date(computed(months.plus, days(args[0]), _number(call)))
+
+
+def _number(call: Call) -> pl.Expr:
+    """The months of a constant interval."""
+    return pl.lit(call.args[1].value if isinstance(call.args[1], Literal) else None, pl.Int64)
 
 
 def _interval_varies(call: Call) -> str | None:
@@ -177,13 +171,7 @@ def _units_between(call: Call, args: list[pl.Expr]) -> pl.Expr:
         # The distance between far times is more than 64 bits hold.
         distance = end.cast(pl.Int128) - start.cast(pl.Int128)
         return (distance.sign() * (distance.abs() // _UNITS[unit])).cast(pl.Int64, strict=False)
-    first, last = start // DAY, end // DAY
-    earlier = end % DAY < start % DAY
-    later = end % DAY > start % DAY
-    last = last - ((last > first) & earlier).cast(pl.Int64) + ((last < first) & later).cast(pl.Int64)
-    packed = [calendar.month(day) * 32 + calendar.day_of_month(day) for day in (first, last)]
-    distance = packed[1] - packed[0]
-    return distance.sign() * (distance.abs() // (32 * _MONTHS[unit]))
+    return computed(months.whole_between, start, end).truncdiv(_MONTHS[unit])
 
 
 def _unknown_unit(call: Call) -> str | None:
@@ -192,8 +180,7 @@ def _unknown_unit(call: Call) -> str | None:
 
 
 def _made_date(_: Call, args: list[pl.Expr]) -> pl.Expr:
-    year, month, day = (each.cast(pl.Int64) for each in args)
-    return calendar.made(year, month, day)
+    return calendar.date(computed(months.made, *(each.cast(pl.Int64) for each in args)))
 
 
 def _plus_days(sign: int) -> Op:
@@ -211,11 +198,11 @@ OPS: dict[str, Op] = {
     "Year": _of_date(calendar.year),
     "Quarter": _of_date(lambda day: calendar.near(day).dt.quarter()),
     "Month": _of_date(lambda day: calendar.near(day).dt.month()),
-    "DayOfMonth": _of_date(calendar.day_of_month),
+    "DayOfMonth": _of_date(lambda day: calendar.near(day).dt.day()),
     "DayOfYear": _of_date(lambda day: calendar.near(day).dt.ordinal_day()),
     "WeekOfYear": _of_date(lambda day: calendar.near(day).dt.week()),
     "WeekDay": _of_date(calendar.weekday),
-    "DayOfWeek": _of_date(lambda day: (calendar.weekday(day) + 1) % 7 + 1),
+    "DayOfWeek": _of_date(lambda day: rest(day + 4, 7) + 1),
     "UnixDate": _of_date(lambda day: day),
     "DayName": _name("%a"),
     "MonthName": _name("%b"),
@@ -234,7 +221,7 @@ OPS: dict[str, Op] = {
     "MicrosToTimestamp": _from_1970(1),
     "TruncDate": by_constants(_truncated_date, "date"),
     "TruncTimestamp": Op(_truncated_timestamp, _second_type, _unit_varies),
-    "LastDay": Op(lambda _, args: calendar.date(calendar.last_day(calendar.month(days(args[0])))), "date"),
+    "LastDay": Op(_last_day, "date"),
     "NextDay": by_constants(_next_day, "date"),
     "DateAdd": _plus_days(1),
     "DateSub": _plus_days(-1),
@@ -242,7 +229,7 @@ OPS: dict[str, Op] = {
     "AddMonths": Op(_date_plus_months, "date"),
     "MonthsBetween": Op(_months_between, "double", _rounding_varies),
     "MakeDate": Op(_made_date, "date"),
-    "DateAddYMInterval": by_constants(_date_plus_year_months, "date"),
+    "DateAddYMInterval": Op(_date_plus_year_months, "date", _interval_varies),
     "TimestampAddYMInterval": Op(_plus_year_months, refuse=_interval_varies),
     "TimestampAddInterval": Op(_plus_interval, refuse=_interval_varies),
     "TimestampAdd": Op(_plus_units, _second_type, _unknown_unit, ("unit",)),
