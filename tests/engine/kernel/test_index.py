@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from engine.kernel.segments import VALUES
 from headgate.engine.kernel.arrays import bisect, search, spread
-from headgate.engine.kernel.choice import Circumstances, choose
+from headgate.engine.kernel.choice import Choice, Circumstances, choose
 from headgate.engine.kernel.dictionary import Dictionary
 from headgate.engine.kernel.expressions import arrow
+from headgate.engine.kernel.family import Family
 from headgate.engine.kernel.index import EACH, Indexes, Path
 from headgate.engine.kernel.keys import NULL, Exhausted, Ranks, encoder, fits, is_extreme
 
@@ -240,3 +241,17 @@ def test_a_family_stays_where_it_is_until_another_path_is_clearly_cheaper():
     assert chosen.path.first == 0
     assert choose([0, 1], "==", np.array([0.011, 0.010]), at, chosen) == chosen
     assert choose([0, 1], "==", np.array([0.9, 0.001]), at, chosen).by[0] == 1
+
+
+ENDS = st.one_of(st.integers(NULL + 1, 2**63 - 1), st.sampled_from([NULL + 1, -1, 0, 2**54, 2**54 + 1, 2**63 - 1]))
+
+
+@given(st.lists(st.tuples(ENDS, ENDS), min_size=1))
+def test_cells_are_wide_enough_for_any_range(ends):
+    family = Family((0,), ("range",))
+    low, high = (array(edge(pair) for pair in ends) for edge in (min, max))
+    family.extend(np.arange(len(ends)), [(low, high)])
+    family.choice = Choice(Path(None, 0, "near"), (0,), (0,))
+    for path, some, _, lowest, highest in family.entries(0):
+        assert ((highest >> path.level) - (lowest >> path.level) <= 1).all()
+        assert (low[some] == lowest).all()

@@ -212,8 +212,9 @@ class Family:
             yield path, slice(None), equal, low, high
             return
         width = (high.view(np.uint64) - low.view(np.uint64)).astype(np.float64)
-        # Every second power is enough: fewer levels, and cells that are at most four times as wide as a range.
-        levels = np.minimum(62, 2 * np.ceil(np.log2(width + 1.0) / 2)).astype(np.int64)
+        # A cell is at least as wide as the range, even if that was rounded down, and at most four times as wide: so
+        # it touches two cells at most, and there are few levels. At the last one there are no more than two cells.
+        levels = np.minimum(63, 2 * np.ceil(np.log2(width * (1 + 1e-9) + 1) / 2)).astype(np.int64)
         for level in np.unique(levels):
             some = levels == level
             yield (
