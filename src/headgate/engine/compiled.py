@@ -46,13 +46,22 @@ def compiled(evaluation: Evaluation) -> Compiled:
             return Compiled(shape, constants)
         case PaneEvaluation():
             shape, constants = shape_of(segment(evaluation.partial.frame))
-            return Compiled(shape, constants, evaluation.plan.window, segment(evaluation.final.frame))
+            return Compiled(shape, constants, evaluation.plan.window, _final(evaluation))
     plan = evaluation.plan  # type: ignore[attr-defined]
     if isinstance(plan, PerWindow):
         raise NotFusableError(f"it is evaluated window by window: {plan.why}")
     if isinstance(plan, BySession):
         raise NotFusableError("it is evaluated by session")
     raise NotFusableError("it is evaluated by Spark alone")
+
+
+def _final(evaluation: PaneEvaluation) -> Segment:
+    try:
+        return segment(evaluation.final.frame)
+    except NotFusableError as reason:
+        # The reason is about a text of ours, which nobody has written.
+        msg = f"only Spark can put its panes together ({reason})"
+        raise NotFusableError(msg) from None
 
 
 def added(shape: Segment, numbers: Sequence[int], constants: Sequence[tuple[Literal, ...]]) -> Add:

@@ -47,6 +47,7 @@ from headgate.engine.tables import Table, Tables
 from headgate.engine.units import LiveUnit, SingleUnit
 from headgate.engine.windows import Time, Window
 from headgate.errors import HeadgateError, InputError
+from headgate.policy.clustered_bsd import ClusteredBsd
 from headgate.policy.protocol import Policy
 from headgate.policy.registry import create, listed
 from headgate.policy.trains import Train
@@ -444,7 +445,8 @@ class Engine:
             query.forget()
         self._scheduler.use(name, made, bounds.most)
         self._fusing = fuse
-        self._fuser = Fuser(self._scheduler) if fuse else None
+        clusters = made.clusters if isinstance(made, ClusteredBsd) else None
+        self._fuser = Fuser(self._scheduler, clusters) if fuse else None
 
     def _bounds(self) -> dict[str, float]:
         """A slice of time in which the overhead of a run is a tenth, for most queries."""

@@ -5,6 +5,8 @@ Each query brings a benefit and a cost of its own behind it. Where the shared pa
 running together; where the work of the queries does, the best of them alone are worth more, and a policy that may
 choose between units has something to win. The scheduler measures both, so this is decided as the engine runs.
 
+Under clustered BSD, where a cluster is what the policy chooses, a unit is taken apart by clusters instead.
+
 Queries that are new are taken for light. They are fused where they stand at the same tuple; those that do not are
 made to meet: who is ahead waits there.
 """
@@ -20,6 +22,7 @@ from headgate.engine.scheduler import Scheduler
 from headgate.model.sharing import Branch, pdt_opt
 from headgate.model.unit import Unit
 from headgate.policy.bsd import BSD
+from headgate.policy.clusters import logarithmic
 
 _FEW = 20
 """Runs of a unit before its cost is believed."""
@@ -30,14 +33,15 @@ _ENOUGH = 4.0
 _PATIENCE = 5.0
 """Seconds between two changes of the units of one stream."""
 
+_LEAST = 1e-12
 _log = logging.getLogger(__name__)
 
 
 class Fuser:
     """Fuses the queries of a stream that the kernel runs, and takes units apart that have become heavy."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
+    def __init__(self, scheduler: Scheduler, clusters: int | None = None) -> None:
+        self._scheduler, self._clusters = scheduler, clusters
         # A meeting is not left while it is about to fuse.
         self._lock = threading.Lock()
         self._over = False
@@ -95,7 +99,7 @@ class Fuser:
         n = served.tuples / served.runs
         if measured.cost.b * n < _ENOUGH * measured.cost.a:
             return
-        groups = grouped(unit.queries, measured, n)
+        groups = grouped(unit.queries, measured, n, self._clusters)
         if len(groups) < 2:
             return
         if made := self._scheduler.split(unit, groups):
@@ -104,8 +108,10 @@ class Fuser:
             _log.info("stream %s: %d queries run as %d units", unit.kin.stream, len(unit.queries), len(made))
 
 
-def grouped(queries: Sequence[LiveQuery], measured: Unit, n: float) -> list[list[LiveQuery]]:
-    """The queries in the units that PDT makes of them, the most worth running first.
+def grouped(
+    queries: Sequence[LiveQuery], measured: Unit, n: float, clusters: int | None = None
+) -> list[list[LiveQuery]]:
+    """The queries in the units that PDT, or clusters of about the same priority, make of them; the best first.
 
     A benefit is that of BSD. The work of a train is shared out by shape: alike queries cost hardly more than one.
     """
@@ -116,11 +122,22 @@ def grouped(queries: Sequence[LiveQuery], measured: Unit, n: float) -> list[list
     work = measured.cost.b * n / len(alike)
     worth = {s.query: BSD.weight(s) for s in measured.segments}
     branches = [Branch(sum(worth.get(query.name, 0.0) for query in each), work) for each in alike]
-    found: list[list[LiveQuery]] = []
-    left = list(range(len(alike)))
+    chosen = _by_cluster(branches, clusters) if clusters else _by_pdt(branches, measured.cost.a)
+    return [[query for i in some for query in alike[i]] for some in chosen]
+
+
+def _by_pdt(branches: Sequence[Branch], shared: float) -> list[list[int]]:
+    """The set that is worth most behind what is shared, then that of the rest, and so on."""
+    found: list[list[int]] = []
+    left = list(range(len(branches)))
     while left:
-        chosen = pdt_opt([branches[i] for i in left], measured.cost.a).chosen
-        taken = {left[i] for i in chosen} if chosen else set(left)
-        found.append([query for i in left if i in taken for query in alike[i]])
-        left = [i for i in left if i not in taken]
+        best = {left[i] for i in pdt_opt([branches[i] for i in left], shared).chosen} or set(left)
+        found.append([i for i in left if i in best])
+        left = [i for i in left if i not in best]
     return found
+
+
+def _by_cluster(branches: Sequence[Branch], clusters: int) -> list[list[int]]:
+    phi = [max(branch.a, _LEAST) / max(branch.r, _LEAST) for branch in branches]
+    of = logarithmic(phi, clusters).of
+    return [[i for i in range(len(phi)) if of[i] == each] for each in sorted(set(of), reverse=True)]
