@@ -63,10 +63,26 @@ ROWS = {
         {"table": "heavy", **POLICY},
         {"table": "light", **POLICY, "predicted_avg": None, "predicted_max": None, "predicted_rms": None},
     ],
+    "many-queries": [
+        {
+            "system": "Headgate, resident lanes",
+            "queries": 100,
+            "rate": 20_000.0,
+            "p50": 0.0071,
+            "p99": 0.0195,
+            "results": 11_500,
+            "missing": 0,
+            "cpu": 4.25,
+            "memory": 1_200_000_000,
+            "highest": 400_000.0,
+        },
+        {"system": "Flink, one statement set", "failed": "not installed"},
+    ],
 }
 SHOWN = {
     "sim": ["20,000", "40,000", "1×", "–"],
     "engine": ["20.0 ms", "2.5×", "400 µs", "2,200,000", "7,500", "610 ms", "0.4"],
+    "many-queries": ["7.1 ms", "19.5 ms", "11,500", "4.25", "1.2 GB", "400,000", "not installed"],
     "live-policies": ["12.5 | 11.5", "345 ms", "6.5×", "88 %", "light queries"],
 }
 

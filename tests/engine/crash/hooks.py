@@ -4,6 +4,7 @@ import threading
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
+from headgate.engine.engine import _RESIDENTS
 from headgate.engine.evaluation import by_panes
 from headgate.engine.log import stream
 from headgate.engine.log.manifest import Manifest
@@ -15,7 +16,8 @@ STEPS = {
     "a train's file is written": (stream, "write"),
     "a pane's file is written": (by_panes, "write"),
     "a run is committed": (Manifest, "commit"),
-    "a query is entered": (Manifest, "enter"),
+    "a query is entered": (Manifest, "enter_many"),
+    "queries join a cohort": (Manifest, "join"),
     "trains are dropped": (Manifest, "drop_trains"),
     "rows are staged as Parquet": (ParquetFolder, "stage"),
     "rows are staged as JSON lines": (JsonLines, "stage"),
@@ -95,5 +97,6 @@ def abandon(engine):
     for thread in threads:
         if thread is not None and thread.is_alive():
             thread.join()
+    _RESIDENTS.difference_update(engine._residents)
     engine._recorder.close()
     engine._manifest._db.close()

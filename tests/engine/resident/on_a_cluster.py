@@ -1,6 +1,6 @@
 """Asks a resident lane on a cluster, and takes from it first its worker and then its executor in mid-run.
 
-`python -m engine.resident.on_a_cluster MASTER FOLDER` says what the lane answers each time.
+`python -m engine.resident.on_a_cluster MASTER FOLDER` says what the lane answers each time, and ends without closing it.
 """
 
 import os
@@ -47,9 +47,6 @@ def main(master, folder):
         except LaneLostError:
             say("lost")
         say(lane.ready(90) and pairs(answered().result()))
-    lane.close()
-    spark.stop()
-    say("closed")
 
 
 if __name__ == "__main__":
