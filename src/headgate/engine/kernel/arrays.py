@@ -9,7 +9,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
 
 _SORT_FROM = 4096
-"""So many values are found quicker in order than as they come."""
+"""So many values are found quicker in order than as they come, among as many."""
 
 
 class Growing:
@@ -69,6 +69,6 @@ def search(ordered: Ints, values: Ints, after: bool) -> Ints:
     """The same within the whole array."""
     side: Literal["left", "right"] = "right" if after else "left"
     found = np.empty(len(values), np.int64)
-    order = np.argsort(values) if len(values) >= _SORT_FROM else slice(None)
+    order = np.argsort(values) if min(len(ordered), len(values)) >= _SORT_FROM else slice(None)
     found[order] = np.searchsorted(ordered, values[order], side)
     return found

@@ -42,6 +42,8 @@ class Index:
         self._second = np.empty(0, np.int64)
         self._slots = np.empty(0, np.int64)
         self._starts = self._ends = np.zeros(1, np.int64)
+        self._has_cells = path.by == "near" and path.first is None
+        """Whether the cells themselves are what is first equal."""
         self._new: list[tuple[Ints, Ints, Ints]] = []
 
     def __len__(self) -> int:
@@ -49,19 +51,18 @@ class Index:
 
     def insert(self, slots: Ints, first: Ints | None, low: Ints | None, high: Ints | None) -> None:
         """Enter slots with the key that is first equal, and the bounds of the second."""
+        second = np.zeros(len(slots), np.int64)
+        if low is not None and high is not None:
+            second = np.invert(high) if self.path.by == "<" else low >> self.path.level
+            if self.path.by == "near":
+                end = high >> self.path.level
+                two = end > second
+                slots, second = np.concatenate((slots, slots[two])), np.concatenate((second, end[two]))
+                first = None if first is None else np.concatenate((first, first[two]))
+        if self._has_cells:
+            first, second = second, np.zeros(len(slots), np.int64)
         group = np.zeros(len(slots), np.int64) if first is None else self._groups.enter(first)
-        match self.path.by:
-            case "":
-                self._new.append((slots, group, group))
-            case ">" | "=":
-                self._new.append((slots, group, low))  # type: ignore[arg-type]
-            case "<":
-                self._new.append((slots, group, np.invert(high)))  # type: ignore[arg-type]
-            case _:
-                start, end = (each >> self.path.level for each in (low, high) if each is not None)
-                self._new.append((slots, group, start))
-                two = end > start
-                self._new.append((slots[two], group[two], end[two]))
+        self._new.append((slots, group, second))
 
     def discard(self, dead: Flags) -> None:
         """Forget slots."""
@@ -75,32 +76,35 @@ class Index:
         self._settle()
         return self._slots
 
-    def ranges(self, first: Ints | None, second: Ints | None, n: int) -> tuple[Ints, Ints]:
-        """Where the entries that may want a row, given by its keys, begin; and how many they are."""
+    def hits(self, first: Ints | None, second: Ints | None, n: int) -> tuple[Ints, Ints, Ints]:
+        """Rows, given by their keys, that some entries may want; where these begin, and how many they are."""
         self._settle()
-        if first is None:
-            begin, end = np.zeros(n, np.int64), np.full(n, len(self._slots))
-        else:
-            # Nothing is in the last group, which -1 stands for.
-            group = self._groups.find(first)
-            begin, end = self._starts[group], self._ends[group]
-        if second is None:
-            return begin, end - begin
-        wanted = ~second if self.path.by == "<" else second >> self.path.level
-        if self.path.by in ("=", "near"):
-            low, high = self._bisect(begin, end, wanted, first is None)
-            return low, high - low
-        _, high = self._bisect(begin, end, wanted, first is None)
-        return begin, np.where(second == NULL, 0, high - begin)
+        wanted = None
+        if second is not None:
+            wanted = np.invert(second) if self.path.by == "<" else second >> self.path.level
+        if self._has_cells:
+            first, wanted = wanted, None
+        if first is not None:
+            return self._grouped(first, second, wanted)
+        if wanted is None or second is None:
+            return np.arange(n), np.zeros(n, np.int64), np.full(n, len(self._slots))
+        # Most rows are wanted by nobody, since most thresholds are far off.
+        rows = np.flatnonzero((wanted >= self._second[:1]) & (second != NULL))
+        return rows, np.zeros(len(rows), np.int64), search(self._second, wanted[rows], after=True)
 
-    def _bisect(self, begin: Ints, end: Ints, wanted: Ints, whole: bool) -> tuple[Ints, Ints]:
-        """From where to where the second key is equal."""
-        both = self.path.by in ("=", "near")
-        if whole:
-            high = search(self._second, wanted, after=True)
-            return (search(self._second, wanted, after=False) if both else begin), high
-        high = bisect(self._second, begin, end, wanted, after=True)
-        return (bisect(self._second, begin, high, wanted, after=False) if both else begin), high
+    def _grouped(self, first: Ints, second: Ints | None, wanted: Ints | None) -> tuple[Ints, Ints, Ints]:
+        group = self._groups.find(first)
+        rows = np.flatnonzero(group >= 0)
+        group = group[rows]
+        begin, end = self._starts[group], self._ends[group]
+        if wanted is not None and second is not None:
+            end = bisect(self._second, begin, end, wanted[rows], after=True)
+            if self.path.by in ("=", "near"):
+                begin = bisect(self._second, begin, end, wanted[rows], after=False)
+            else:
+                end = np.where(second[rows] == NULL, begin, end)
+        hit = np.flatnonzero(end > begin)
+        return rows[hit], begin[hit], (end - begin)[hit]
 
     def _settle(self) -> None:
         """Merge what is new; few entries into their places, many by sorting."""
@@ -118,7 +122,7 @@ class Index:
             self._hold(slots[order], group[order], second[order])
             return
         # New groups come behind all others.
-        known = group < len(self._starts) - 1
+        known = group < len(self._starts)
         begin = np.where(known, self._starts[np.where(known, group, 0)], len(self._slots))
         end = np.where(known, self._ends[np.where(known, group, 0)], len(self._slots))
         at = bisect(self._second, begin, end, second, after=True)
@@ -129,8 +133,8 @@ class Index:
     def _hold(self, slots: Ints, group: Ints, second: Ints) -> None:
         self._slots, self._group, self._second = slots, group, second
         counts = np.bincount(group, minlength=max(1, len(self._groups)))
-        self._ends = np.append(np.cumsum(counts), 0)
-        self._starts = np.append(self._ends[:-1] - counts, 0)
+        self._ends = np.cumsum(counts)
+        self._starts = self._ends - counts
 
 
 class Indexes:
@@ -185,9 +189,8 @@ class Indexes:
         base = len(self.dense)
         for path, index in self._indexes.items():
             first, second = (None if each is None else keys(each) for each in (path.first, path.second))
-            begin, counts = index.ranges(first, second, n)
-            hit = np.flatnonzero(counts)
-            found.append((hit, begin[hit] + base, counts[hit]))
+            rows, begin, counts = index.hits(first, second, n)
+            found.append((rows, begin + base, counts))
             base += len(index)
         if found:
             yield from self._spread(*(np.concatenate(each) for each in zip(*found, strict=True)))

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from headgate.engine.kernel.arrays import Ints
+from headgate.engine.kernel.dictionary import Dictionary
 from headgate.engine.kernel.types import decimal, dtype
 
 LEAST = np.iinfo(np.int64).min
@@ -21,7 +22,7 @@ _DIGITS = 18
 """So many digits of a decimal fit."""
 _GAP = 1 << 40
 _FEW = 4096
-"""Of more values than these, the distinct ones are found first."""
+"""More values than these are looked at together."""
 
 
 class Encoder(Protocol):
@@ -94,24 +95,36 @@ class Pool:
 
     def __init__(self) -> None:
         self._numbers: dict[object, int] = {None: NULL}
+        self._hashes = Dictionary()
 
     def keys(self, values: pl.Series) -> Ints:
         """The keys of values."""
         if len(values) < _FEW:
             return self._found(values.to_list())
-        encoded = values.to_arrow().dictionary_encode()
-        found = self._found([*encoded.dictionary.to_pylist(), None])
-        keys: Ints = found[encoded.indices.fill_null(len(found) - 1).to_numpy()]
-        return keys
+        # Most values are no constant: those with another hash need not be looked at.
+        found = np.full(len(values), _UNKNOWN)
+        rows = np.flatnonzero(self._hashes.find(_hashes(values)) >= 0)
+        encoded = values[rows].to_arrow().dictionary_encode()
+        found[rows] = self._found(encoded.dictionary.to_pylist())[encoded.indices.to_numpy()]
+        if values.null_count():
+            found[values.is_null().to_numpy()] = NULL
+        return found
+
+    def enter(self, constants: pl.Series) -> Ints:
+        """The keys of constants."""
+        given = constants.drop_nulls()
+        for each in given.to_list():
+            self._numbers.setdefault(each, len(self._numbers))
+        self._hashes.enter(_hashes(given))
+        return self._found(constants.to_list())
 
     def _found(self, values: list[object]) -> Ints:
         return np.fromiter(map(self._numbers.get, values, repeat(_UNKNOWN)), np.int64, len(values))
 
-    def enter(self, constants: pl.Series) -> Ints:
-        """The keys of constants."""
-        for each in constants.drop_nulls().to_list():
-            self._numbers.setdefault(each, len(self._numbers))
-        return self.keys(constants)
+
+def _hashes(values: pl.Series) -> Ints:
+    hashes: Ints = values.hash().to_numpy().view(np.int64)
+    return hashes
 
 
 class Ranks:
