@@ -51,7 +51,7 @@ def run(progress: Progress, sizes: Sequence[int] = SIZES, rounds: int = 30) -> R
         lanes = _lanes(spark, folder / "lanes")
         for lane in lanes.values():
             opened.callback(lane.close)
-        rows = [measured(lanes, _train(folder, size // _ROW), size, rounds, progress) for size in sizes]
+        rows = [measured(lanes, train(folder, size // _ROW), size, rounds, progress) for size in sizes]
     load = {"part": "load", "before": before, "after": os.getloadavg()[0], "cores": os.cpu_count()}
     return Report("channels", (*rows, load), tuple(checks(rows)))
 
@@ -121,7 +121,8 @@ def _lanes(spark: SparkSession, folder: Path) -> dict[str, Lane]:
     return found | {"job": JobLane("job", spark)}
 
 
-def _train(folder: Path, n: int) -> JobInput:
+def train(folder: Path, n: int) -> JobInput:
+    """A train of so many tuples, as a job's input."""
     if not n:
         return JobInput()
     file = folder / f"{n}.arrow"

@@ -1,6 +1,6 @@
 """Asks a resident lane on a cluster, and takes from it first its worker and then its executor in mid-run.
 
-`python -m engine.resident.on_a_cluster MASTER FOLDER` says what the lane answers each time, and ends without closing it.
+`python -m engine.resident.on_a_cluster MASTER FOLDER` says what the lane answers each time, and ends with it open.
 """
 
 import os

@@ -5,8 +5,8 @@ import itertools
 import time
 import weakref
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -46,8 +46,7 @@ class Conversation:
         _, known = self._known.get(program.id, (None, 0))
         changes = program.changes[known:]
         gone = [key for key, (there, _) in self._known.items() if there() is None]
-        run = Run(number, program.id, program.source, program.tables, changes, asdict(given), gone)
-        self._channel.send(run)
+        self._channel.send(Run(number, program.id, program.source, program.tables, changes, _plain(given), gone))
         for key in gone:
             del self._known[key]
         self._known[program.id] = weakref.ref(program), known + len(changes)
@@ -89,3 +88,8 @@ class Conversation:
             body = mapped.read_buffer()
         file.unlink()
         return body
+
+
+def _plain(given: JobInput) -> dict[str, Any]:
+    """What a job reads, as plain values. Slices may be many, and need no copies."""
+    return vars(given) | {"streams": {name: vars(stream) for name, stream in given.streams.items()}}

@@ -1,6 +1,7 @@
 """A channel over Arrow Flight, where the worker may be on another machine.
 
-The driver is the server. The worker calls it with the token, and the call lasts for as long as both talk.
+The driver is the server. The worker calls it with the token, and the call lasts for as long as both talk. The token
+keeps strangers out; it does not hide what is said from who can listen on the network.
 """
 
 import contextlib

@@ -1,5 +1,6 @@
 """A resident lane: a thread of the driver that takes work, with the Python worker of a long-running Spark task."""
 
+import atexit
 import logging
 import queue
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
@@ -73,10 +75,12 @@ class ResidentLane:
         self._work: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._running, self._stopped = False, threading.Event()
         self._trouble, self._pause, self._due = "", _PAUSES[0], 0.0
-        self._task: Task | None = self._start()
+        self._task = self._start()
         # As on a job lane: whatever the work does with Spark has properties of its own.
         self._thread = InheritableThread(target=self._serve, name=f"headgate-{name}", daemon=True)
         self._thread.start()
+        # A process that ends with a call of Flight's under way never gets to its end.
+        atexit.register(self._abandon)
 
     @property
     def up(self) -> bool:
@@ -111,6 +115,7 @@ class ResidentLane:
 
     def close(self) -> None:
         """Let the thread finish its work, and the worker go home."""
+        atexit.unregister(self._abandon)
         self._work.put(None)
         if threading.current_thread() is not self._thread:
             self._thread.join()
@@ -134,6 +139,10 @@ class ResidentLane:
         except StoppedError:
             self._replace("a run took too long")
             raise
+
+    def _abandon(self) -> None:
+        self.cancel()
+        self.close()
 
     # In the lane's thread
 
@@ -192,8 +201,16 @@ class ResidentLane:
         self._trouble = why
         if task:
             task.drop()
+            for file in self._folder.iterdir():
+                file.unlink()
             self._pause = _PAUSES[0] if task.talk else min(2 * self._pause, _PAUSES[1])
         self._due = time.monotonic() + self._pause
 
-    def _start(self) -> Task:
-        return Task(self._context, self.name, self._channel, self._folder, self._silence, self._memory, self._large)
+    def _start(self) -> Task | None:
+        settings = self._channel, self._folder, self._silence, self._memory, self._large
+        try:
+            return Task(self._context, self.name, *settings)
+        except (Py4JError, AssertionError, AttributeError, OSError):
+            # What pyspark raises of a context that is no more, or of one whose Java is gone.
+            self._trouble, self._due = "Spark has ended", time.monotonic() + _PAUSES[1]
+            return None

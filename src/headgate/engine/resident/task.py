@@ -48,7 +48,11 @@ class Task:
         call = Call(kind, self._listener.address, token)
         work = Resident(call, memory, most, str(folder))
         self._job = InheritableThread(target=self._run, args=(work,), name=f"headgate-{lane}-job", daemon=True)
-        self._job.start()
+        try:
+            self._job.start()
+        except BaseException:
+            self._listener.close()
+            raise
 
     @property
     def over(self) -> bool:
@@ -65,7 +69,7 @@ class Task:
     def kill(self) -> None:
         """End the worker, whatever it does. Any thread may do so."""
         # Spark kills the worker as well, also on another machine; but it is in less of a hurry.
-        with contextlib.suppress(Py4JError, AttributeError):
+        with contextlib.suppress(Py4JError, AttributeError, OSError):
             self._context._jsc.sc().cancelJobGroupAndFutureJobs(self._group)  # noqa: SLF001
         if self._process:
             self._process.kill()
