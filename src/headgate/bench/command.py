@@ -30,6 +30,9 @@ BENCHMARKS = {
         "prepared plans, overhead, ingest, and responses against Structured Streaming", tables.engine
     ),
     "live-policies": Benchmark("every policy over the same queries on Spark, and as predicted", tables.live_policies),
+    "many-queries": Benchmark(
+        "up to 100 queries on Headgate, Structured Streaming, Flink and Bytewax", tables.many_queries
+    ),
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 
 from headgate.bench.report import Check
-from headgate.engine.readable import count, share, span
+from headgate.engine.readable import count, share, size, span
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -88,6 +88,40 @@ def live_policies(rows: Rows) -> list[Table]:
         _policies("heavy queries: live | predicted", _of(rows, "table", "heavy")),
         _policies("light queries", _of(rows, "table", "light")),
     ]
+
+
+def many_queries(rows: Rows) -> list[Table]:
+    """Systems with few queries and with many, and why some could not be measured."""
+    heads = (
+        "queries",
+        "tuples/s",
+        "p50",
+        "p99",
+        "results",
+        "missing",
+        "CPU s per million",
+        "memory",
+        "highest tuples/s",
+    )
+    table = _numbers("response times, and what they cost", "system", *heads)
+    failed = Table("system", "queries", "why not", title="not measured", title_justify="left", title_style="bold")
+    for row in rows:
+        if "failed" in row:
+            failed.add_row(row["system"], str(row.get("queries", "")), row["failed"])
+            continue
+        table.add_row(
+            row["system"],
+            f"{row['queries']:,}",
+            f"{row['rate']:,.0f}",
+            span(row["p50"]),
+            span(row["p99"]),
+            f"{row['results']:,}",
+            f"{row['missing']:,}",
+            "–" if row["cpu"] is None else f"{row['cpu']:.2f}",
+            size(row["memory"]),
+            f"{row['highest']:,.0f}",
+        )
+    return [table, failed] if failed.row_count else [table]
 
 
 def _policies(title: str, rows: Rows) -> Table:

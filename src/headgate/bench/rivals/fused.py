@@ -12,14 +12,14 @@ from pyspark.sql import DataFrame
 from headgate.bench.rivals.alerts import Alert
 from headgate.bench.rivals.jvm import JvmEar, JvmFeed
 from headgate.bench.rivals.rounds import Ear, PythonEar
-from headgate.bench.rivals.streaming import spark_with_feed
+from headgate.bench.rivals.streaming import in_real_time, spark_with_feed
 
 
 def fused(queries: Sequence[Alert]) -> str:
     """One text for all queries. The arrival comes fourth, as in theirs."""
     some = " OR ".join(f"({query.where})" for query in queries)
     hits = ", ".join(
-        f"IF({query.where}, struct({i} AS query, {query.label} AS label, CAST({query.amount} AS DOUBLE) AS amount), NULL)"
+        f"IF({query.where}, struct({i} AS query, {query.label} AS label, DOUBLE({query.amount}) AS amount), NULL)"
         for i, query in enumerate(queries)
     )
     found = f"SELECT id, arrived, explode(array_compact(array({hits}))) AS hit FROM ticks WHERE {some}"  # noqa: S608 - constants of ours
@@ -44,5 +44,5 @@ def started(queries: Sequence[Alert], mode: str = "batches") -> Iterator[tuple[J
             yield JvmFeed(jvm), ear
         else:
             writer._jwrite.foreach(jvm.headgate.bench.SparkSink())  # type: ignore[union-attr]  # noqa: SLF001
-            writer.outputMode("update").trigger(realTime="5 minutes").start()
+            in_real_time(writer).start()
             yield JvmFeed(jvm), JvmEar(jvm)

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from headgate.bench.rivals.alerts import SYMBOLS, Alert, Expected
 from headgate.bench.rivals.tuples import Ints, Pool, Round
 
-PATIENCE = 20.0
-"""Seconds for results after the last tuple. What is missing then counts as having waited so long."""
 _FIRST = 2_000.0, 2.0
 _LONGEST_START = 120.0
 _MICROS = 1_000_000
@@ -55,7 +53,8 @@ class PythonEar:
             return np.zeros(0)
         arrived = np.concatenate([times for _, times in self._heard])
         seen = np.repeat([now for now, _ in self._heard], [len(times) for _, times in self._heard])
-        return ((seen - arrived) / _MICROS)[arrived >= since * _MICROS]
+        waited: NDArray[np.float64] = (seen - arrived) / _MICROS
+        return waited[arrived >= since * _MICROS]
 
 
 def serve(feed: Feed, ear: Ear, queries: Sequence[Alert]) -> None:
@@ -65,7 +64,7 @@ def serve(feed: Feed, ear: Ear, queries: Sequence[Alert]) -> None:
     _say({"ready": True})
     for line in sys.stdin:
         told = json.loads(line)
-        _say({"round": play(feed, ear, expected, told["rate"], told["warm_up"], told["seconds"])})
+        _say({"round": play(feed, ear, expected, **told)})
 
 
 def _first_results(feed: Feed, ear: Ear, expected: Expected) -> None:
@@ -76,8 +75,13 @@ def _first_results(feed: Feed, ear: Ear, expected: Expected) -> None:
         time.sleep(0.01)
 
 
-def play(feed: Feed, ear: Ear, expected: Expected, rate: float, warm_up: float, seconds: float) -> dict[str, Any]:
-    """One round: how soon the results of the time after the warm-up were there, and how many were not."""
+def play(
+    feed: Feed, ear: Ear, expected: Expected, *, rate: float, warm_up: float, seconds: float, patience: float
+) -> dict[str, Any]:
+    """One round: how soon the results of the time after the warm-up were there, and how many were not.
+
+    What is missing when the patience is at its end counts as having waited so long.
+    """
     before = ear.results
     played = feed.play(rate, warm_up + seconds)
     total = before + expected.over(played)
@@ -85,11 +89,11 @@ def play(feed: Feed, ear: Ear, expected: Expected, rate: float, warm_up: float, 
     time.sleep(max(0.0, since - time.time()))
     _say({"measuring": True})
     time.sleep(max(0.0, since + seconds - time.time()))
-    limit = time.time() + PATIENCE
+    limit = time.time() + patience
     while ear.results < total and time.time() < limit:
         time.sleep(0.01)
     missing = total - ear.results
-    waited = np.concatenate([ear.waited(since), np.full(max(0, missing), PATIENCE)])
+    waited = np.concatenate([ear.waited(since), np.full(max(0, missing), patience)])
     p50, p99 = np.quantile(waited, [0.5, 0.99]) if len(waited) else (np.nan, np.nan)
     return {"p50": float(p50), "p99": float(p99), "results": len(waited), "missing": missing}
 

@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headgate.bench.rivals.alerts import SYMBOLS, Alert
 from headgate.bench.rivals.jvm import SPARK_JARS, JvmEar, JvmFeed, compile_java
 
-_SETTINGS = {
+_SETTINGS: dict[str, bool | float | int | str | None] = {
     "spark.driver.memory": "2g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -52,6 +53,11 @@ def spark_with_feed(master: str) -> Iterator[tuple[SparkSession, Path]]:
             spark.stop()
 
 
+def in_real_time(writer: DataStreamWriter) -> DataStreamWriter:
+    """The writer of a query that takes each tuple when it comes, and commits now and then."""
+    return writer.outputMode("update").trigger(realTime="5 minutes")  # type: ignore[call-overload,no-any-return]
+
+
 @contextmanager
 def started(queries: Sequence[Alert], mode: str = "batches") -> Iterator[tuple[JvmFeed, JvmEar]]:
     """A streaming query each. In real-time mode each keeps a slot of Spark's for itself."""
@@ -63,9 +69,9 @@ def started(queries: Sequence[Alert], mode: str = "batches") -> Iterator[tuple[J
         for i, query in enumerate(queries):
             writer = spark.sql(query.sql).writeStream.option("checkpointLocation", str(folder / f"q{i}"))
             if mode == "batches":
-                writer = writer.option("asyncProgressTrackingEnabled", "true")  # noqa: FBT003
+                writer = writer.option("asyncProgressTrackingEnabled", "true")
             else:
-                writer = writer.outputMode("update").trigger(realTime="5 minutes")
+                writer = in_real_time(writer)
             writer._jwrite.foreach(jvm.headgate.bench.SparkSink())  # noqa: SLF001 - a writer in Java
             writer.start()
         yield JvmFeed(jvm), JvmEar(jvm)

@@ -61,7 +61,7 @@ class Round:
 
 
 class PythonFeed:
-    """Plays rounds for a source that asks what is due. A source takes each round to its end before the next begins."""
+    """Plays rounds for a source that asks what is due. It has taken all of a round before the next begins."""
 
     def __init__(self) -> None:
         self.round = Round(0, 0, 1.0, time.time())

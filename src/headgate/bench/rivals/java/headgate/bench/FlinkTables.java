@@ -7,6 +7,7 @@ import org.apache.flink.legacy.table.connector.source.SourceFunctionProvider;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.DataStreamSink;
 import org.apache.flink.streaming.api.functions.sink.legacy.SinkFunction;
+import org.apache.flink.streaming.api.functions.source.legacy.RichParallelSourceFunction;
 import org.apache.flink.streaming.api.functions.source.legacy.SourceFunction;
 import org.apache.flink.table.api.EnvironmentSettings;
 import org.apache.flink.table.api.StatementSet;
@@ -28,11 +29,11 @@ import org.apache.flink.table.factories.DynamicTableSourceFactory;
 public final class FlinkTables implements DynamicTableSourceFactory, DynamicTableSinkFactory {
     static volatile int symbols;
 
-    /** Runs the statements as one set in this process, operators chained in one task. */
+    /** Runs the statements as one set in this process, a task per processor in which all operators are chained. */
     public static void start(int distinct, String[] queries) {
         symbols = distinct;
         Configuration settings = new Configuration();
-        settings.setString("parallelism.default", "1");
+        settings.setString("parallelism.default", String.valueOf(Runtime.getRuntime().availableProcessors()));
         settings.setString("pipeline.object-reuse", "true");
         TableEnvironment tables =
                 TableEnvironment.create(
@@ -89,7 +90,7 @@ public final class FlinkTables implements DynamicTableSourceFactory, DynamicTabl
         }
     }
 
-    static final class Reader implements SourceFunction {
+    static final class Reader extends RichParallelSourceFunction {
         private volatile boolean stopped = false;
 
         public void run(SourceFunction.SourceContext context) throws Exception {
@@ -99,13 +100,14 @@ public final class FlinkTables implements DynamicTableSourceFactory, DynamicTabl
             }
             Ticks ticks = new Ticks(symbols);
             GenericRowData row = new GenericRowData(5);
-            long next = 0;
+            int readers = getRuntimeContext().getTaskInfo().getNumberOfParallelSubtasks();
+            long next = getRuntimeContext().getTaskInfo().getIndexOfThisSubtask();
             while (!stopped) {
                 long due = Feed.due();
-                if (next == due) {
+                if (next >= due) {
                     Thread.sleep(1);
                 }
-                for (; next < due && !stopped; next++) {
+                for (; next < due && !stopped; next += readers) {
                     int i = (int) (next & (Ticks.POOL - 1));
                     row.setField(0, Long.valueOf(next));
                     row.setField(1, names[ticks.symbol[i]]);
