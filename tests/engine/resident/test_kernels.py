@@ -1,11 +1,12 @@
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
-from engine.resident.programs import ABOVE, above, train
+from engine.resident.programs import ABOVE, above, program, train
 from headgate.engine.kernel.ir import Column
 from headgate.engine.kernel.program import Add
 from headgate.engine.reader import JobInput, StreamInput
+from headgate.engine.resident import in_job
 from headgate.engine.resident.kernels import Kernels
 
 
@@ -25,6 +26,16 @@ def test_so_many_programs_are_kept():
     kernels.apply("a", {}, [above(2, first=1)])
     kernels.keep(2)
     assert [kernels.applied(name) for name in "abc"] == [2, 0, 1]
+
+
+def test_a_job_that_is_for_fewer_changes_than_are_known_begins_anew(monkeypatch):
+    monkeypatch.setattr(in_job, "_kernels", Kernels())
+    later = program(1)
+    earlier = replace(later, changes=list(later.changes))
+    later.changes.append(above(2, first=1))
+    for asked, changes in ((later, 2), (earlier, 1), (later, 2)):
+        in_job.answer(asked)
+        assert in_job._kernels.applied(asked.id) == changes
 
 
 @pytest.mark.parametrize("hidden", ["_time", "_pane", "_late", "_position"])

@@ -38,7 +38,7 @@ class Conversation:
         self._channel, self._silence, self._folder = channel, silence, folder
         self._known: dict[str, tuple[weakref.ref[Program], int]] = {}
         self._numbers = itertools.count(1)
-        self._heard = time.monotonic()
+        self._silent, self._looked = 0.0, time.monotonic()
 
     def answer(self, program: Program, given: JobInput, stopped: Callable[[], bool]) -> Answer:
         """Have a program run. It is sent once; later only what has changed in it."""
@@ -73,12 +73,15 @@ class Conversation:
         try:
             found = self._channel.receive(timeout)
         except TimeoutError:
-            silent = time.monotonic() - self._heard
-            if silent > self._silence:
-                msg = f"silent for {silent:.1f} s"
+            # Time in which nobody looked, since the driver was busy or stood still, is not the worker's.
+            now = time.monotonic()
+            self._silent += min(now - self._looked, 2 * _LOOK)
+            self._looked = now
+            if self._silent > self._silence:
+                msg = f"silent for {self._silent:.1f} s"
                 raise ConnectionAbortedError(msg) from None
             return None, None
-        self._heard = time.monotonic()
+        self._silent, self._looked = 0.0, time.monotonic()
         return found
 
     def _read(self, name: str) -> pa.Buffer:

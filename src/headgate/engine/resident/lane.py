@@ -210,7 +210,8 @@ class ResidentLane:
         settings = self._channel, self._folder, self._silence, self._memory, self._large
         try:
             return Task(self._context, self.name, *settings)
-        except (Py4JError, AssertionError, AttributeError, OSError):
-            # What pyspark raises of a context that is no more, or of one whose Java is gone.
-            self._trouble, self._due = "Spark has ended", time.monotonic() + _PAUSES[1]
+        except (Py4JError, AssertionError, AttributeError, OSError) as error:
+            # Most of these are what pyspark raises of a context that is no more, or of one whose Java is gone.
+            why = f"its task could not be started: {str(error) or 'Spark has ended'}"
+            self._trouble, self._due = why, time.monotonic() + _PAUSES[1]
             return None

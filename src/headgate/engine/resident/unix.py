@@ -20,7 +20,9 @@ _STALLED = 10.0
 """Seconds after which the driver gives up a message that has begun. A worker waits: its driver may be busy."""
 _LENGTHS = struct.Struct("<QQ")
 _LENGTH = struct.Struct("<I")
-_LONGEST_NAME = 1 << 12
+_MOST_SAID = 1 << 12
+_LONGEST = 70
+"""A socket's path has room for a hundred characters or so."""
 _SMALL = 1 << 16
 
 
@@ -70,7 +72,8 @@ class UnixListener:
 
     def __init__(self, token: str, connected: Connected) -> None:
         self._token, self._connected = token.encode(), connected
-        self._folder = tempfile.mkdtemp(prefix="headgate-")
+        parent = tempfile.gettempdir()
+        self._folder = tempfile.mkdtemp(prefix="headgate-", dir=parent if len(parent) < _LONGEST else "/tmp")  # noqa: S108
         self.address = str(Path(self._folder) / "lane")
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(self.address)
@@ -96,7 +99,7 @@ class UnixListener:
             if not hmac.compare_digest(_taken(caller, len(self._token)).to_pybytes(), self._token):
                 raise ConnectionRefusedError
             (size,) = _LENGTH.unpack(_taken(caller, _LENGTH.size))
-            process = introduction(_taken(caller, min(size, _LONGEST_NAME)).to_pybytes())
+            process = introduction(_taken(caller, min(size, _MOST_SAID)).to_pybytes())
         except (OSError, ValueError):
             caller.close()
             return False
