@@ -24,7 +24,8 @@ PRIOR = {
 }
 """The share of rows that an atom is taken to let through before it is measured."""
 
-_INDEX, _ROW_EQUAL, _ROW_STEP = 40_000.0, 20.0, 6.0
+_INDEX, _EQUAL, _STEP = 20_000.0, 20_000.0, 20_000.0
+_ROW_EQUAL, _ROW_STEP = 20.0, 8.0
 _SLOT, _SLOT_ROW = 1_000.0, 2.0
 _PAIR, _TEST = 12.0, 10.0
 _LATE, _LATE_ROW = 30_000.0, 50.0
@@ -118,8 +119,10 @@ def _cost(
     if path == EACH:
         cost += at.members * (_SLOT + _SLOT_ROW * at.rows)
     elif not at.is_used(path):
-        per_row = _ROW_EQUAL if path.first is not None else 0.0
-        if path.second is not None:
-            per_row += _ROW_STEP * math.log2(2 + at.members * float(passing[by[0]] if len(by) > 1 else 1.0))
-        cost += _INDEX + at.rows * per_row
+        cost += _INDEX
+        if path.first is not None:
+            cost += _EQUAL + _ROW_EQUAL * at.rows
+            if path.second is not None:
+                steps = math.log2(2 + at.members * float(passing[by[0]]))
+                cost += steps * (_STEP + _ROW_STEP * at.rows)
     return cost

@@ -6,6 +6,8 @@ from headgate.engine.kernel.arrays import Growing, Ints
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SMALL = 1024
+_DIRECT = 1 << 16
+"""Keys below this have an array of their own; it is as large as a table of 10,000 others."""
 
 
 class Dictionary:
@@ -44,7 +46,7 @@ class Dictionary:
 
     def _grow(self) -> None:
         keys = self._keys.values
-        if keys.min() >= 0 and keys.max() < _SMALL + 4 * len(keys):
+        if keys.min() >= 0 and keys.max() < max(_DIRECT, 4 * len(keys)):
             self._tables = [_Places(keys)]
             return
         main = self._tables[0].end if self._tables else 0
@@ -73,7 +75,8 @@ class _Table:
 
     def __init__(self, keys: Ints, first: int) -> None:
         self.end = first + len(keys)
-        bits = max(4, (2 * len(keys)).bit_length())
+        # Few keys have many buckets, so that hardly two of them share one.
+        bits = ((16 if len(keys) < _SMALL else 2) * len(keys)).bit_length()
         self._shift = np.uint64(64 - bits)
         buckets = self._bucket(keys)
         order = np.argsort(buckets, kind="stable")

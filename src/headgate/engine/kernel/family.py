@@ -192,6 +192,15 @@ class Family:
         """What is to be tested of the candidates, for the slots from one on."""
         return [self._test(k, first) for k in self.choice.rest]
 
+    def expected(self, rows: float) -> dict[int, float]:
+        """How often a train comes to the test of each operand, out of rows: at most once."""
+        found = {}
+        pairs = rows * len(self.slots) * float(np.prod(self.passing[list(self.choice.by)]))
+        for k in self.choice.rest:
+            found[self.operands[k]] = min(1.0, pairs)
+            pairs *= float(self.passing[k])
+        return found
+
     def tried(self, first: int) -> tuple[int, Ints, Ints, bool]:
         """What the slots from one on are tried on every row with, as a test."""
         return self._test(self.choice.by[0], first)

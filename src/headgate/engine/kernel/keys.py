@@ -96,19 +96,28 @@ class Pool:
     def __init__(self) -> None:
         self._numbers: dict[object, int] = {None: NULL}
         self._hashes = Dictionary()
+        self._is_varied = False
+        """Whether most values are different ones."""
 
     def keys(self, values: pl.Series) -> Ints:
         """The keys of values."""
-        if len(values) < _FEW:
+        if len(values) < _FEW and self._is_varied:
             return self._found(values.to_list())
+        if len(values) < _FEW:
+            return self._by_distinct(values)
         # Most values are no constant: those with another hash need not be looked at.
         found = np.full(len(values), _UNKNOWN)
         rows = np.flatnonzero(self._hashes.find(_hashes(values)) >= 0)
-        encoded = values[rows].to_arrow().dictionary_encode()
-        found[rows] = self._found(encoded.dictionary.to_pylist())[encoded.indices.to_numpy()]
+        found[rows] = self._by_distinct(values[rows])
         if values.null_count():
             found[values.is_null().to_numpy()] = NULL
         return found
+
+    def _by_distinct(self, values: pl.Series) -> Ints:
+        encoded = values.to_arrow().dictionary_encode("encode")
+        self._is_varied = 2 * len(encoded.dictionary) > len(values)
+        keys: Ints = self._found(encoded.dictionary.to_pylist())[encoded.indices.to_numpy()]
+        return keys
 
     def enter(self, constants: pl.Series) -> Ints:
         """The keys of constants."""

@@ -26,6 +26,10 @@ _SAMPLE = 128
 """Rows and members that atoms are tried on to see what they let through."""
 _EVERY = 8
 """Trains from one trial to the next."""
+_SELDOM = 64
+"""Trains after which it is asked again what is computed for all rows."""
+_LATE = 150_000.0
+"""Nanoseconds that it takes to compute an operand for some rows more."""
 _MATRIX = 1 << 22
 """So many keys are held at a time, of operands that are not needed for long."""
 
@@ -146,18 +150,26 @@ class Matcher:
         self._ahead = None
 
     def _needed_ahead(self) -> list[int]:
-        """Operands that are computed for all rows: those of paths, and plain columns."""
+        """Operands that are computed for all rows: those of paths, and those that are cheaper so than one by one."""
         if self._ahead is None:
             paths = itertools.chain.from_iterable((path.first, path.second) for path in self._indexes)
-            tested = {family.operands[k] for family in self.families.values() for k in family.choice.rest}
-            plain = {each for each in tested if self.operands[each].is_plain}
-            self._ahead = sorted({each for each in paths if each is not None} | plain)
+            tested = Counter[int]()
+            for family in self.families.values():
+                tested.update(family.expected(self._rows))
+            cheap = {each for each, times in tested.items() if self._is_cheap(each, times)}
+            self._ahead = sorted({each for each in paths if each is not None} | cheap)
         return self._ahead
+
+    def _is_cheap(self, operand: int, times: float) -> bool:
+        known = self.operands[operand]
+        return known.is_plain or known.cost(self._rows) < times * _LATE
 
     def _watch(self, batch: Batch) -> None:
         """Measure what new families let through, and now and then one of the others; move those that want to."""
         self._rows += 0.1 * (batch.n - self._rows)
         self._turn += 1
+        if self._turn % _SELDOM == 0:
+            self._ahead = None
         families = [each for each in self.families.values() if not each.is_measured]
         if not families and self.families and self._turn % _EVERY == 0:
             families = [list(self.families.values())[self._turn // _EVERY % len(self.families)]]
