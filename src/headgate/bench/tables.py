@@ -82,6 +82,16 @@ def commits(rows: Rows) -> list[Table]:
     return [into, grouped, cohort]
 
 
+def channels(rows: Rows) -> list[Table]:
+    """The ways to ask a lane, by the size of the answer."""
+    ways = ("kernel", "unix", "unix_file", "flight", "flight_file", "job")
+    heads = ("kernel alone", "Unix socket", "and file", "Flight", "and file", "job")
+    table = _numbers("median time of an answer", "bytes", *heads)
+    for row in _of(rows, "part", "answers"):
+        table.add_row(f"{row['bytes']:,}", *(span(row[way]) for way in ways))
+    return [table]
+
+
 def live_policies(rows: Rows) -> list[Table]:
     """Heavy queries beside what the simulator expects of them, and light ones."""
     return [
