@@ -8,9 +8,12 @@ from headgate.engine.compiled import compiled
 from headgate.engine.drafts import Draft
 from headgate.engine.evaluation import Setting, evaluation
 from headgate.engine.fused import KernelUnit
+from headgate.engine.kernel.program import Answer
 from headgate.engine.prepared import Views
 from headgate.engine.query import LiveQuery
+from headgate.engine.resident.lane import LaneLostError
 from headgate.engine.running import run
+from headgate.engine.scheduler import Scheduler
 from headgate.engine.session import session
 from headgate.engine.sink.memory_tables import MemoryTables
 from headgate.engine.sink.protocol import Opening
@@ -19,6 +22,7 @@ from headgate.engine.sql.planner import plan
 from headgate.engine.units import SingleUnit
 from headgate.engine.windows import Window
 from headgate.errors import HeadgateError
+from headgate.record import Recorder
 
 QUERIES = {
     "filter": "SELECT v FROM s WHERE v % 2 = 0",
@@ -167,7 +171,7 @@ def test_a_query_whose_sink_fails_is_let_go_and_the_others_lose_nothing(place, g
     unit, lane = place.unit([good, bad]), InProcess()
     feed(place.log, TIMES)
     done = run(unit, 4, lane, place.manifest)
-    assert {*done.failed, *done.unstaged} == {"bad"}
+    assert set(done.bad) == {"bad"}
     if done.unstaged:
         bad.roll_back()
         unit.release([bad], unit.cohort.kept, place.manifest)
@@ -201,3 +205,75 @@ def test_queries_join_and_leave_a_unit_between_two_runs(place):
     assert second.sink.table().column("v").to_pylist() == [0, 2, 4, 6, 8]
     assert [place.manifest.progress(name).tuples for name in "ab"] == [10, 10]
     assert [query.progress.tuples for query in (first, second)] == [10, 10]
+
+
+class Choosy(InProcess):
+    """A lane on which some queries fail, or take the worker along, as long as they are in the program."""
+
+    def __init__(self, unit, fails=(), kills=()):
+        super().__init__()
+        self.unit, self.fails, self.kills = unit, fails, kills
+
+    def answer(self, program, given):
+        there = {self.unit._number_of.get(name) for name in self.kills} - {None}
+        if there:
+            raise LaneLostError("its worker is gone")
+        answer = super().answer(program, given)
+        errors = {
+            self.unit._number_of[name]: "it does not compute" for name in self.fails if name in self.unit._number_of
+        }
+        return Answer(answer.parts, errors)
+
+
+@pytest.fixture
+def scheduler(place):
+    recorder = Recorder(place.folder)
+    yield Scheduler([], place.manifest, recorder)
+    recorder.close()
+
+
+def note(scheduler, unit, n, lane, manifest):
+    """A run, and what the scheduler makes of it."""
+    done = run(unit, n, lane, manifest)
+    scheduler._observe(unit, n, done, too_long=False)
+    return done
+
+
+def test_a_query_that_the_kernel_cannot_compute_goes_to_spark_and_the_others_lose_nothing(place, scheduler):
+    queries = [place.live(name, QUERIES[name]) for name in ("everything", "filter", "null")]
+    unit = place.unit(queries)
+    scheduler.add([unit])
+    feed(place.log, TIMES)
+    assert note(scheduler, unit, 3, InProcess(), place.manifest).error is None
+    done = note(scheduler, unit, 4, Choosy(unit, fails=["filter"]), place.manifest)
+    assert done.failed == {"filter": "it does not compute"}
+    assert {each.name for each in unit.queries} == {"everything", "null"}
+    alone = scheduler.unit_of(queries[1])
+    assert isinstance(alone, SingleUnit)
+    assert queries[1].why_not == "it does not compute"
+    assert queries[1].progress.cursors == {"s": 3}
+    for each in (unit, alone):
+        settle(each, 100, InProcess(), place.manifest)
+    assert queries[0].sink.table().column("v").to_pylist() == list(range(10))
+    assert queries[1].sink.table().column("v").to_pylist() == [0, 2, 4, 6, 8]
+    assert queries[2].sink.table().column("v").to_pylist() == [2, 5, 8]
+    assert {place.manifest.progress(query.name).cursors["s"] for query in queries} == {10}
+
+
+def test_a_query_that_kills_its_lane_is_found_by_halves_and_goes_to_spark(place, scheduler):
+    names = ("everything", "filter", "null", "never")
+    queries = [place.live(name, QUERIES[name]) for name in names]
+    scheduler.add([place.unit(queries)])
+    feed(place.log, TIMES)
+    for _ in range(20):
+        for unit in list(scheduler.units):
+            lane = Choosy(unit, kills=["null"]) if unit.in_kernel else InProcess()
+            if unit in scheduler.units and unit.waiting(1e12).pending:
+                note(scheduler, unit, 100, lane, place.manifest)
+    assert isinstance(scheduler.unit_of(queries[2]), SingleUnit)
+    assert [type(scheduler.unit_of(query)) for query in queries if query.name != "null"] == [KernelUnit] * 3
+    for unit in scheduler.units:
+        unit.commit(place.manifest)
+    assert queries[0].sink.table().column("v").to_pylist() == list(range(10))
+    assert queries[2].sink.table().column("v").to_pylist() == [2, 5, 8]
+    assert {place.manifest.progress(name).cursors["s"] for name in names} == {10}
