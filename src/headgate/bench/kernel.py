@@ -95,7 +95,7 @@ def ticks(n: int, seed: int) -> pa.Table:
             "sym": _symbols(rng, n),
             "price": rng.lognormal(4, 1, n),
             "vol": rng.integers(1, 10_000, n),
-            "side": np.array(["B", "S"])[rng.integers(0, 2, n)],
+            "side": ["BS"[k] for k in rng.integers(0, 2, n)],
             "venue": _venues(rng, n),
         }
     )

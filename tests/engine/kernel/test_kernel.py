@@ -2,6 +2,7 @@
 
 import itertools
 import tempfile
+from dataclasses import replace
 from unittest import mock
 
 import polars as pl
@@ -273,6 +274,35 @@ def test_a_query_that_cannot_be_entered_fails_alone_until_it_is_removed():
     assert [part.column(NUMBER).to_pylist() for part in answer.parts] == [[1]]
     kernel.apply(Remove([2]))
     assert kernel.run(rows_of(s=["a"])).errors == {}
+
+
+def joined(tmp_path, table, *queries, key):
+    """A kernel whose queries look rows up by one key."""
+    other = Column(f"0:{key.name}", key.type)
+    lookup = Lookup("r", "inner", ((key, other),), (other, Column("0:i", "int")))
+    pq.write_table(table, tmp_path / "part.parquet")
+    return kernel_of({k: replace(each, lookups=(lookup,)) for k, each in enumerate(queries)}, {"r": str(tmp_path)})
+
+
+def test_the_extremes_of_whole_numbers_are_looked_up_like_all_others(tmp_path):
+    columns = (("l", L), ("i", Column("0:i", "int")))
+    kernel = joined(tmp_path, rows_of(l=EXTREMES, i=range(len(EXTREMES))), query(columns=columns), key=L)
+    (part,) = kernel.run(rows_of(l=EXTREMES)).parts
+    assert list(zip(*(part.column(name).to_pylist() for name in "li"), strict=True)) == [
+        (value, k) for k, value in enumerate(EXTREMES) if value is not None
+    ]
+
+
+def test_a_table_is_read_once_however_much_queries_change(tmp_path):
+    kernel = joined(tmp_path, rows_of(s=["a"], i=[5]), query(columns=(("i", Column("0:i", "int")),)), key=S)
+    rows = rows_of(s=["a", "b"])
+    before = kernel.run(rows)
+    (tmp_path / "part.parquet").unlink()
+    fleeting = {k: query(holds("EqualTo", L, literal(k))) for k in range(10, 3000)}
+    for change in generated.added(fleeting):
+        kernel.apply(change)
+    kernel.apply(Remove(sorted(fleeting)))
+    assert kernel.run(rows) == before
 
 
 def test_queries_that_look_up_what_is_not_there_fail_alone():

@@ -37,6 +37,7 @@ class Kernel:
         self._tables = tables
         self._rosters: dict[Segment, _Roster] = {}
         self._of: dict[int, _Roster] = {}
+        self._references: dict[tuple[Lookup, ...], Reference] = {}
         self._start()
 
     def apply(self, change: Change) -> None:
@@ -88,7 +89,6 @@ class Kernel:
     def _start(self) -> None:
         self._formulas = Formulas()
         self._stages: dict[tuple[Lookup, ...], Stage] = {}
-        self._references: dict[tuple[Lookup, ...], Reference] = {}
         self._columns: set[str] = set()
         self._broken: dict[int, str] = {}
         self._gone = 0
@@ -98,6 +98,8 @@ class Kernel:
         self._start()
         for roster in self._rosters.values():
             self._enter(roster.shape, *roster.queries())
+        needed = {lookups[:count] for lookups in self._stages for count in range(1, len(lookups) + 1)}
+        self._references = {key: each for key, each in self._references.items() if key in needed}
 
     def _enter(self, shape: Segment, numbers: Ints, constants: Sequence[pa.Array]) -> None:
         """Queries that cannot be entered fail alone."""
@@ -139,7 +141,7 @@ class Kernel:
 
     def _reference(self, lookup: Lookup) -> Reference:
         try:
-            return Reference(lookup, self._tables[lookup.table], self._formulas)
+            return Reference(lookup, self._tables[lookup.table])
         except Failed:
             raise
         except Exception as error:  # noqa: BLE001 - for whatever reason

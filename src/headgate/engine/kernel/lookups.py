@@ -9,7 +9,7 @@ from headgate.engine.kernel.arrays import Flags, Ints, spread
 from headgate.engine.kernel.batch import Batch, Formulas
 from headgate.engine.kernel.dictionary import Dictionary
 from headgate.engine.kernel.ir import Column, Lookup, Node, walk
-from headgate.engine.kernel.keys import NULL, Encoder, encoder
+from headgate.engine.kernel.keys import NULL, Encoder, Pool, encoder, is_extreme
 from headgate.engine.kernel.types import arrow
 
 
@@ -20,21 +20,16 @@ class Failed(Exception):  # noqa: N818 - a lookup has
 class Reference:
     """The snapshot of a table for one lookup."""
 
-    def __init__(self, lookup: Lookup, folder: str, formulas: Formulas) -> None:
-        self._kind, self._formulas = lookup.kind, formulas
+    def __init__(self, lookup: Lookup, folder: str) -> None:
+        self._lookup = lookup
         self._columns = _read(lookup, folder)
         n = len(next(iter(self._columns.values()), ()))
+        formulas = Formulas()
         table = Batch(formulas, n, self._columns.__getitem__)
-        self._left = [formulas.enter(left) for left, _ in lookup.keys]
-        self._condition = None if lookup.condition is None else formulas.enter(lookup.condition)
         self._keys = [_Key(right.type) for _, right in lookup.keys]
         groups, usable = np.zeros(n, np.int64), np.ones(n, np.bool_)
         for key, (_, right) in zip(self._keys, lookup.keys, strict=True):
-            number = formulas.enter(right)
-            found = table.values([number])
-            if number not in found:
-                raise Failed(table.failed[number])
-            groups, known = key.enter(groups, found[number])
+            groups, known = key.enter(groups, _values(table, right))
             usable &= known
         rows = np.flatnonzero(usable)
         self._rows = rows[np.argsort(groups[rows], kind="stable")]
@@ -44,14 +39,11 @@ class Reference:
     def join(self, batch: Batch) -> Batch:
         """The rows that come of it, in the order of the batch."""
         left, right = self._pairs(batch)
-        if self._condition is not None:
+        if self._lookup.condition is not None:
             pairs = self._joined(batch, left, right)
-            holds = pairs.values([self._condition])
-            if self._condition not in holds:
-                raise Failed(pairs.failed[self._condition])
-            true = holds[self._condition].fill_null(value=False).to_numpy()
+            true = _values(pairs, self._lookup.condition).fill_null(value=False).to_numpy()
             left, right = left[true], right[true]
-        match self._kind:
+        match self._lookup.kind:
             case "inner":
                 return self._joined(batch, left, right)
             case "left":
@@ -66,11 +58,8 @@ class Reference:
 
     def _pairs(self, batch: Batch) -> tuple[Ints, Ints]:
         groups = np.zeros(batch.n, np.int64)
-        values = batch.values(self._left)
-        for key, number in zip(self._keys, self._left, strict=True):
-            if number not in values:
-                raise Failed(batch.failed[number])
-            groups = key.find(groups, values[number])
+        for key, (node, _) in zip(self._keys, self._lookup.keys, strict=True):
+            groups = key.find(groups, _values(batch, node))
         begin = np.where(groups < 0, 0, self._starts[groups])
         end = np.where(groups < 0, 0, self._starts[groups + 1])
         left, places = spread(begin, end - begin)
@@ -86,18 +75,21 @@ class Reference:
             table = self._columns[name]
             return table[right] if gaps is None else table.gather(pl.Series(pa.array(right, mask=gaps)))
 
-        return Batch(self._formulas, len(left), column)
+        return Batch(batch.formulas, len(left), column)
 
 
 class _Key:
     """One of the values that have to be equal: together with those before it they number groups of rows."""
 
     def __init__(self, kind: str) -> None:
+        self._kind = kind
         self._encoder: Encoder = encoder(kind, ordered=False)
         self._values, self._groups = Dictionary(), Dictionary()
 
     def enter(self, groups: Ints, values: pl.Series) -> tuple[Ints, Flags]:
         """The groups of rows of the table, and which of them are in one: those without NULL."""
+        if is_extreme(self._kind, values.min()):
+            self._encoder = Pool()
         keys = self._encoder.enter(values)
         return self._groups.enter((groups << 32) | self._values.enter(keys)), keys != NULL
 
@@ -107,6 +99,14 @@ class _Key:
         numbers = self._values.find(keys)
         found = self._groups.find((groups << 32) | numbers)
         return np.where((groups < 0) | (numbers < 0) | (keys == NULL), -1, found)
+
+
+def _values(batch: Batch, node: Node) -> pl.Series:
+    number = batch.formulas.enter(node)
+    found = batch.values([number])
+    if number not in found:
+        raise Failed(batch.failed[number])
+    return found[number]
 
 
 def _read(lookup: Lookup, folder: str) -> dict[str, pl.Series]:
