@@ -167,6 +167,30 @@ def test_a_train_may_be_in_pieces():
     check(kernel_of(queries), queries, pa.concat_tables([one, other]))
 
 
+def test_long_lists_and_many_conditions_find_their_rows():
+    numbers = [literal(k, "int") for k in range(0, 600, 2)]
+    words = [literal(chr(97 + k), "string") for k in range(20)]
+    conditions = [holds("Not", holds("EqualTo", L, literal(k))) for k in range(30)]
+    queries = {
+        1: query(holds("In", N, *numbers)),
+        2: query(holds("In", N, *numbers), holds("In", S, *words), holds("GreaterThan", L, literal(40))),
+        3: query(holds("Not", holds("In", N, *numbers)), holds("IsNotNull", S)),
+        4: query(*conditions, holds("GreaterThan", N, literal(590, "int"))),
+        5: query(holds("Or", holds("In", N, *numbers[:40]), holds("In", S, *words))),
+    }
+    n = 200
+    rows = rows_of(i=[3 * k for k in range(n)], l=range(n), s=[chr(97 + k % 26) for k in range(n)])
+    check(kernel_of(queries), queries, rows)
+
+
+def test_zeros_of_either_sign_are_not_mixed_up():
+    def known(value):
+        return query(columns=(("d", Call("Coalesce", (D, Literal(value, "double")), "double")),))
+
+    queries = {1: known(0.0), 2: known(-0.0)}
+    check(kernel_of(queries), queries, rows_of(d=[None, 1.0]))
+
+
 def many(n=3000):
     """Queries of one shape that find each other's rows if anything is mixed up."""
     both = (lambda k: holds("EqualTo", L, literal(k // 3)), lambda k: holds("GreaterThan", N, literal(k % 3, "int")))

@@ -46,6 +46,13 @@ SAME = [
     ),
 ]
 OTHERS = [
+    *(
+        (
+            holds("EqualTo", Call("Coalesce", (D, Literal(one, "double")), "double"), Literal(1.0, "double")),
+            holds("EqualTo", Call("Coalesce", (D, Literal(other, "double")), "double"), Literal(1.0, "double")),
+        )
+        for one, other in ((0.0, -0.0), (0.5, float("nan")))
+    ),
     (holds("GreaterThan", NUMBER, integer(5)), holds("GreaterThanOrEqual", NUMBER, integer(5))),
     (like("ab"), like("cd")),
     (like("a%b"), like("c%d")),

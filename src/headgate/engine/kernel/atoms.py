@@ -3,6 +3,7 @@
 A condition with OR is several lists of atoms, of which one has to hold in full.
 """
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,10 @@ _SIGNS = {
     "GreaterThanOrEqual": ">=",
 }
 _ALTERNATIVES = 64
-"""A condition with more of them is not taken apart any further."""
+"""A condition with more of them is not taken apart any further, unless it is all that has several: a list of IN."""
+_LISTED = 4096
+_CONJUNCTS, _EXCLUDED = 12, 8
+"""So many conditions, and values of NOT IN, are atoms of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +44,17 @@ Term = tuple[Atom, ...]
 
 def terms(where: Iterable[Node]) -> list[Term]:
     """The lists of atoms of which one has to hold; none at all if nothing can be true."""
+    nodes = list(where)
     found: list[Term] = [()]
-    for each in where:
+    for each in nodes[:_CONJUNCTS]:
         alternatives = list(_alternatives(each))
-        if len(found) * len(alternatives) > _ALTERNATIVES:
+        most = _LISTED if len(found) == 1 else _ALTERNATIVES
+        if len(alternatives) > 1 and len(found) * len(alternatives) > most:
             alternatives = [(Atom(each, "true"),)]
         found = [(*one, *other) for one, other in itertools.product(found, alternatives)]
+    if len(nodes) > _CONJUNCTS:
+        rest = functools.reduce(lambda one, other: Call("And", (one, other), "boolean"), nodes[_CONJUNCTS:])
+        found = [(*term, Atom(rest, "true")) for term in found]
     return found
 
 
@@ -75,7 +84,7 @@ def _conjunction(node: Node) -> Term:
             return (Atom(value, _SIGNS[op], constant),)  # type: ignore[arg-type]
         case Call(op="Not", args=(Call(op="EqualTo", args=(value, constant)),)) if _is_compared(value, constant):
             return (Atom(value, "<>", constant),)  # type: ignore[arg-type]
-        case Call(op="Not", args=(Call(op="In", args=(value, *others)),)):
+        case Call(op="Not", args=(Call(op="In", args=(value, *others)),)) if len(others) <= _EXCLUDED:
             equal = (Call("EqualTo", (value, other), "boolean") for other in others)
             return tuple(itertools.chain(*(_conjunction(Call("Not", (each,), "boolean")) for each in equal)))
         case Call(op="IsNull" | "IsNotNull" as op, args=(value,)) if is_simple(value.type) and fits(value.type):

@@ -1,7 +1,7 @@
 """What a query does with a train, as values: typed expressions in which Spark has put every cast.
 
-Types are Spark's own short names: boolean, tinyint, smallint, int, bigint, float, double, decimal(p,s), string, binary,
-date, timestamp (in microseconds, UTC), timestamp_ntz. An operation is named like Catalyst's class for it, as
+Types are Spark's own short names: boolean, tinyint, smallint, int, bigint, float, double, decimal(p,s), string, date,
+binary, timestamp (in microseconds, UTC), timestamp_ntz. An operation is named like Catalyst's class for it, as
 `GreaterThan`; what it does is what Spark does, with spark.sql.ansi.enabled=false and the time zone UTC.
 """
 
@@ -19,12 +19,23 @@ class Column:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal:
     """A constant: None, or a Python value of the type (Decimal, date, datetime with UTC, bytes and so on)."""
 
     value: object
     type: str
+
+    def __eq__(self, other: object) -> bool:
+        """Whether nothing can tell them apart: 0.0 is not -0.0 here, and NaN is NaN."""
+        return isinstance(other, Literal) and self._exact == other._exact
+
+    def __hash__(self) -> int:
+        return hash(self._exact)
+
+    @property
+    def _exact(self) -> tuple[str, object]:
+        return self.type, self.value.hex() if isinstance(self.value, float) else self.value
 
 
 @dataclass(frozen=True, slots=True)
