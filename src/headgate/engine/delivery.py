@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -16,20 +17,25 @@ Named = list[tuple[str, pa.Table]]
 
 
 class StagingError(HeadgateError):
-    """Sinks that did not take what they were given, by query."""
+    """Sinks that did not take what they were given, by query. Nothing is committed."""
 
     def __init__(self, failed: Mapping[str, Exception]) -> None:
         super().__init__("; ".join(dict.fromkeys(str(error) for error in failed.values())))
         self.failed = failed
 
 
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What was committed: the response times of what went out, and the sinks that have yet to show it, by query."""
+
+    waited: Sequence[tuple[LiveQuery, Floats]] = ()
+    hidden: Mapping[str, Exception] = field(default_factory=dict)
+
+
 def deliver(
     queries: Sequence[LiveQuery], manifest: Manifest, cohort: tuple[int, int, int] | None = None
-) -> list[tuple[LiveQuery, Floats]]:
-    """Commit what queries have in memory, all or nothing; gives the response times of what went out.
-
-    Raises StagingError, and commits nothing, if a sink fails. What fails behind the commit is published later.
-    """
+) -> Delivered:
+    """Commit what queries have in memory, all or nothing: StagingError if a sink does not take it."""
     together = {query.sink.name: query.sink for query in queries if isinstance(query.sink, Shared)}
     with ExitStack() as locks:
         # In one order for all, or two units would wait for each other.
@@ -40,11 +46,16 @@ def deliver(
         manifest.commit(changes, cohort, shared)
         for query, progress, _ in moved:
             query.committed(progress)
+        hidden: dict[str, Exception] = {}
+        for query, _, _ in moved:
+            try:
+                query.publish()
+            except Exception as error:  # noqa: BLE001 - it is committed: it is shown before the query goes on
+                hidden[query.name] = error
         for name, receipt in shared.items():
             together[name].publish(receipt)
-        for query, _, _ in moved:
-            query.publish()
-    return [(query, waits(due)) for query, _, due in moved if due.size]
+    out = [(query, waits(due)) for query, _, due in moved if due.size and query.name not in hidden]
+    return Delivered(out, hidden)
 
 
 def _staged(

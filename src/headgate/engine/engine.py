@@ -578,6 +578,12 @@ class Engine:
                     _log.warning("query %s: %s", query.name, error)
 
     def _fuse(self) -> None:
+        for unit in list(self._scheduler.units):
+            query = unit.queries[0]
+            well = query.status == "running" and not query.attempts and not query.unsaved
+            if isinstance(unit, SingleUnit) and well and self._in_kernel(query):
+                # It was let go when its sink failed.
+                self._scheduler.exchange(query, partial(self._kernel_unit, [query]))
         fuser = self._fuser
         for stream in list(self._streams.values()):
             if fuser:

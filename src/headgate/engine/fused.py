@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from headgate.engine.compiled import Compiled, added, alone
-from headgate.engine.delivery import deliver
+from headgate.engine.delivery import Delivered, deliver
 from headgate.engine.evaluation.by_panes import PaneEvaluation
 from headgate.engine.evaluation.per_train import TrainEvaluation
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting, queued, stream_input
@@ -18,7 +18,7 @@ from headgate.engine.kernel.program import NUMBER, Answer, Program, Remove
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.log.stream import StreamLog
-from headgate.engine.query import Cohort, Floats, LiveQuery
+from headgate.engine.query import Cohort, LiveQuery
 from headgate.engine.reader import JobInput
 from headgate.engine.units import Evaluated, held
 from headgate.engine.windows import Window
@@ -242,22 +242,22 @@ class KernelUnit:
         """Whether it is time: what commits take is a tenth, or too much has come together."""
         return self.unsaved and (self._eager or now >= self._next_commit or self._held > _MOST_HELD)
 
-    def commit(self, manifest: Manifest) -> Sequence[tuple[LiveQuery, Floats]]:
+    def commit(self, manifest: Manifest) -> Delivered:
         """Stage what each query holds, commit all in one transaction, publish.
 
         Nothing is committed if a sink fails: its query is to be let go first, at what the manifest has of it.
         """
         if not self.unsaved:
-            return ()
+            return Delivered()
         began = time.perf_counter()
         position, tuples = self.cohort.position, self.cohort.tuples
         read = tuples - self.cohort.kept_tuples
-        waited = deliver(list(self._changed.values()), manifest, (self.cohort.id, position, read))
+        done = deliver(list(self._changed.values()), manifest, (self.cohort.id, position, read))
         self.cohort.kept, self.cohort.kept_tuples = position, tuples
         self._changed, self._held, self._eager = {}, 0, False
         took = time.perf_counter() - began
         self._next_commit = time.time() + took * (1 / _COMMITS - 1)
-        return waited
+        return done
 
     def rest(self, now: float) -> int:
         """After an error that is nobody's: try again in a while. Gives the number of such errors in a row."""

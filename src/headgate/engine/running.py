@@ -25,8 +25,9 @@ class Done:
     """How a run ended: tuples read, response times of what went out, how much of it was Spark's; or the error.
 
     Some queries may have failed where the others went on: the kernel could not compute them (`failed`), their sinks
-    did not take what they got at once (`unsent`), or with the commit (`unstaged`). The first two stay where the run
-    began, the last where the manifest has them. `lost` says that the lane died under the run.
+    did not take what they got at once (`unsent`), or with the commit (`unstaged`), or do not show what is committed
+    (`hidden`). The first two stay where the run began, the third where the manifest has them, the last have gone on.
+    `lost` says that the lane died under the run.
     """
 
     started: float
@@ -39,13 +40,14 @@ class Done:
     failed: Mapping[str, str] = field(default_factory=dict)
     unsent: Mapping[str, str] = field(default_factory=dict)
     unstaged: Mapping[str, str] = field(default_factory=dict)
+    hidden: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
     lost: bool = False
 
     @property
     def bad(self) -> Mapping[str, str]:
         """The queries that failed, and why."""
-        return {**self.failed, **self.unsent, **self.unstaged}
+        return {**self.hidden, **self.failed, **self.unsent, **self.unstaged}
 
     @property
     def response(self) -> Response:
@@ -71,18 +73,22 @@ def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest) -> Done:
         except Exception as error:  # noqa: BLE001 - a sink of one query is nothing to the others
             unsent[query.name] = message(error)
     results = {query.name: step.rows.num_rows for query, step in found.steps if step.rows.num_rows}
-    why, unstaged = None, {}
+    why = None
+    unstaged: dict[str, str] = {}
+    hidden: dict[str, str] = {}
     if len(found.failed) + len(unsent) < len(unit.queries):
         unit.move(found)
         try:
             # Who failed is let go first, at what the manifest has of it.
             if not found.failed and not unsent and unit.commit_due(time.time()):
-                waited += unit.commit(manifest)
+                delivered = unit.commit(manifest)
+                waited += delivered.waited
+                hidden = {name: message(each) for name, each in delivered.hidden.items()}
         except StagingError as problem:
             unstaged = {name: message(each) for name, each in problem.failed.items()}
         except Exception as problem:  # noqa: BLE001 - as above
             why = message(problem)
-    bad = found.failed, unsent, unstaged
+    bad = found.failed, unsent, unstaged, hidden
     return Done(started, time.time(), found.positions, found.read, waited, results, timed.seconds, *bad, why)
 
 

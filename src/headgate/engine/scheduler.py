@@ -184,7 +184,8 @@ class Scheduler:
             if isinstance(unit, KernelUnit):
                 unit.commit(self._manifest)
                 unit.release([query], unit.cohort.position, self._manifest)
-            self._replace([unit], [make()])
+            if not query.unsaved:
+                self._replace([unit], [make()])
 
         self.when_free(unit, change)
 
@@ -406,25 +407,25 @@ class Scheduler:
             self._policy.observe(outcome)
 
     def _expel(self, unit: LiveUnit, n: int, done: Done, queries: Sequence[LiveQuery]) -> None:
-        """Let queries go whose own part has failed; the others have lost nothing.
+        """Let queries go whose own part has failed, to run by themselves; the others have lost nothing.
 
-        One that the kernel cannot compute is Spark's from now on, one whose sink fails is tried again.
+        One that the kernel cannot compute is Spark's from now on, one whose sink fails until that is mended.
         """
-        low = next(iter(done.positions.values()))[0]
+        ((low, high),) = done.positions.values() if isinstance(unit, KernelUnit) else [(0, 0)]
         made: list[LiveUnit] = []
         for query in queries:
-            name, staged = query.name, query.name not in done.unstaged
-            error = done.failed.get(name) or done.unsent.get(name) or done.unstaged[name]
-            if not staged:
+            name, error = query.name, done.bad[query.name]
+            at = high if name in done.hidden else low
+            if name in done.unstaged:
                 query.roll_back()
+                at = unit.cohort.kept if isinstance(unit, KernelUnit) else 0
             if isinstance(unit, KernelUnit):
-                at = low if staged else unit.cohort.kept
                 unit.release([query], at, self._manifest)
-                if name in done.failed:
-                    _log.warning("query %s: %s; Spark runs it from now on", name, error)
-                    query.alone = error
-                made.append(SingleUnit(query) if query.alone else unit.like([query], self._manifest))
-            if name not in done.failed:
+                made.append(SingleUnit(query))
+            if name in done.failed:
+                _log.warning("query %s: %s; Spark runs it from now on", name, error)
+                query.alone = error
+            else:
                 self._note(query, error, n)
         if isinstance(unit, KernelUnit):
             self._replace([] if unit.queries else [unit], made, kept=unit)

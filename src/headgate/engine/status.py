@@ -198,7 +198,7 @@ def _query(query: LiveQuery, home: LiveUnit | None, scheduler: Scheduler, now: f
         unit.cost.a if unit else 0.0,
         unit.cost.b if unit else 0.0,
         next((s.S for s in unit.segments if s.query == query.name), 0.0) if unit else 0.0,
-        ran.busy / len(home.queries) if home else 0.0,
+        ran.busy / max(1, len(home.queries)) if home else 0.0,
         query.sink.guarantee,
     )
 

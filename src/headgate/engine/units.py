@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from headgate.engine.delivery import deliver
+from headgate.engine.delivery import Delivered, deliver
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest
-from headgate.engine.query import Floats, LiveQuery
+from headgate.engine.query import LiveQuery
 from headgate.model.operator import FREE, Cost
 from headgate.model.parameters import Segment, Stage
 from headgate.model.unit import Basis, Entry, Unit
@@ -77,8 +77,8 @@ class LiveUnit(Protocol):
     def commit_due(self, now: float) -> bool:
         """Whether what is in memory should be committed now."""
 
-    def commit(self, manifest: Manifest) -> Sequence[tuple[LiveQuery, Floats]]:
-        """Commit what is in memory; gives the response times of results that went out with it."""
+    def commit(self, manifest: Manifest) -> Delivered:
+        """Commit what is in memory."""
 
 
 class SingleUnit:
@@ -121,11 +121,11 @@ class SingleUnit:
         """After every run."""
         return True
 
-    def commit(self, manifest: Manifest) -> Sequence[tuple[LiveQuery, Floats]]:
+    def commit(self, manifest: Manifest) -> Delivered:
         """Stage, commit, publish; what cannot be staged is run again."""
         query = self._query
         if not query.unsaved:
-            return ()
+            return Delivered()
         try:
             return deliver(self.queries, manifest)
         except Exception:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.faults.found import ALL, fuse, query
+from engine.faults.found import ALL, query
 from engine.live import caught_up, column, until
 
 RAISES = "SELECT if(v = 5, raise_error('five is bad'), v) AS v FROM s"
@@ -33,24 +33,6 @@ def test_a_query_that_fails_is_stopped_after_three_attempts_and_others_go_on(wha
     assert (ill.tuples, ill.pending) == (4, 4)
     assert sorted(column(engine, "ill")) == [0, 1, 2, 3]
     assert sorted(column(engine, "well")) == list(range(8))
-
-
-def test_of_fused_queries_only_the_one_that_fails_stops(engine, fed):
-    bad = "SELECT if(v = 300, raise_error('300 is bad'), v) AS v FROM s WHERE v % 2 = 0"
-    names = ("even", "ill", "odd")
-    for name, sql in zip(names, (f"{ALL} WHERE v % 2 = 0", bad, f"{ALL} WHERE v % 2 = 1"), strict=True):
-        engine.query(name, sql)
-    engine.start("fcfs", fuse=True)
-    fuse(engine, fed, "ill")
-    assert query(engine, "ill").unit == query(engine, "odd").unit
-    fed.feed(310 - fed.given)
-    fed.end()
-    assert engine.wait(120)
-    assert [query(engine, name).status for name in names] == ["running", "failed", "running"]
-    assert "300 is bad" in query(engine, "ill").reason
-    assert sorted(column(engine, "even")) == list(range(0, 310, 2))
-    assert sorted(column(engine, "odd")) == list(range(1, 310, 2))
-    assert len(set(column(engine, "ill"))) == len(column(engine, "ill"))
 
 
 def test_a_query_that_takes_too_long_is_cancelled_tried_with_shorter_trains_and_stopped(engine, fed):

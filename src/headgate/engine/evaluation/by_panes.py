@@ -79,7 +79,8 @@ class PaneEvaluation:
             due = np.array([at[int(end)] for end in ends])
         closed = max(progress.closed, mark)
         kept = {run: starts for run, starts in moved.panes.items() if window.last_end(starts[-1]) > closed}
-        return Step(rows, due, replace(moved, closed=closed, panes=kept), high - low)
+        open_still = tuple(each for each in moved.fresh if window.last_end(_starts(each)[-1]) > closed)
+        return Step(rows, due, replace(moved, closed=closed, panes=kept, fresh=open_still), high - low)
 
     def settle(self, progress: Progress) -> Progress:
         """Write the partial results that have no file yet."""

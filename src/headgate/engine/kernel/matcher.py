@@ -24,6 +24,8 @@ from headgate.engine.kernel.ranges import Ranges
 
 _SAMPLE = 128
 """Rows and members that atoms are tried on to see what they let through."""
+_NEW = 100
+"""Families that are tried for the first time in a train, so that none takes much longer than others."""
 _EVERY = 8
 """Trains from one trial to the next."""
 _SELDOM = 64
@@ -170,7 +172,7 @@ class Matcher:
         self._turn += 1
         if self._turn % _SELDOM == 0:
             self._ahead = None
-        families = [each for each in self.families.values() if not each.is_measured]
+        families = [each for each in self.families.values() if not each.is_measured][:_NEW]
         if not families and self.families and self._turn % _EVERY == 0:
             families = [list(self.families.values())[self._turn // _EVERY % len(self.families)]]
         if not families or not batch.n:

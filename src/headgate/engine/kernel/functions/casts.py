@@ -87,10 +87,15 @@ def _float_to_decimal(call: Call, args: list[pl.Expr]) -> pl.Expr:
 
 
 def refusal(call: Call) -> str | None:
-    """Why a cast is left to Spark. It takes the digits that Java shows, and versions of Java differ in the last."""
-    found = decimal(call.type)
-    if call.args[0].type == "double" and found and found[0] > _SHORT:
+    """Why a cast is left to Spark."""
+    given, found = call.args[0], decimal(call.type)
+    # It takes the digits that Java shows, and versions of Java differ in the last.
+    if given.type == "double" and found and found[0] > _SHORT:
         return f"it casts double to {call.type}"
+    # Spark may leave out the cast between, which rounds.
+    if given.type == "float" and call.type == "double" and isinstance(given, Call) and given.op == "Cast":
+        if given.args[0].type in ("int", "bigint"):
+            return f"it casts {given.args[0].type} to float and then to double"
     return None
 
 
