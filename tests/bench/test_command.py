@@ -29,6 +29,16 @@ POLICY = {
     "work_to_a": 6.5,
     "utilisation": 0.88,
 }
+PLAYED = {
+    "queries": 100,
+    "rate": 20_000.0,
+    "p50": 0.0071,
+    "p99": 0.0195,
+    "results": 11_500,
+    "per_second": 1150.0,
+    "missing": 0,
+    "cpu": 4.25,
+}
 ROWS = {
     "sim": [
         {"what": "hnr, SimPy", "executions": 20_000, "seconds": 0.5, "per_second": 40_000.0, "ratio": 1.0},
@@ -66,23 +76,32 @@ ROWS = {
     "many-queries": [
         {
             "system": "Headgate, resident lanes",
-            "queries": 100,
-            "rate": 20_000.0,
-            "p50": 0.0071,
-            "p99": 0.0195,
-            "results": 11_500,
-            "missing": 0,
-            "cpu": 4.25,
+            **PLAYED,
             "memory": 1_200_000_000,
             "highest": 400_000.0,
         },
         {"system": "Flink, one statement set", "failed": "not installed"},
+    ],
+    "scale-queries": [
+        {
+            "part": "scale",
+            "what": "1,000 queries of 20 shapes",
+            "goal": 0.05,
+            "registered": 2.5,
+            **PLAYED,
+            "shares": {"appending": 0.1, "deciding": 0.02, "lane": 0.41, "committing": 0.07},
+        },
+        {"part": "added", **PLAYED, "added": 5, "median": 0.004, "most": 0.009, "p99_before": 0.031},
+        {"part": "growth", "kind": "one shape", **PLAYED, "queries": 1, "cpu": 4.0},
+        {"part": "growth", "kind": "one shape", **PLAYED, "queries": 1000, "cpu": 8.0},
+        {"part": "sinks", "sink": "jsonl", "highest": PLAYED, "beyond": None},
     ],
 }
 SHOWN = {
     "sim": ["20,000", "40,000", "1×", "–"],
     "engine": ["20.0 ms", "2.5×", "400 µs", "2,200,000", "7,500", "610 ms", "0.4"],
     "many-queries": ["7.1 ms", "19.5 ms", "11,500", "4.25", "1.2 GB", "400,000", "not installed"],
+    "scale-queries": ["20 shapes", "50.0 ms", "2.5 s", "41 %", "9.0 ms", "0.008", "jsonl", "1.1k"],
     "live-policies": ["12.5 | 11.5", "345 ms", "6.5×", "88 %", "light queries"],
 }
 
@@ -168,3 +187,9 @@ def test_progress_goes_to_standard_error(measured):
     done = CliRunner().invoke(app, ["bench", "engine"])
     assert "nothing at all" in done.stderr
     assert "nothing at all" not in done.stdout
+
+
+def test_figures_are_put_into_the_folder_that_is_named(measured, tmp_path):
+    measured("scale-queries", report("scale-queries", 12))
+    assert CliRunner().invoke(app, ["bench", "scale-queries", "--plots", str(tmp_path / "new")]).exit_code == 0
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["scale-queries.png"]

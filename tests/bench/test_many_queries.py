@@ -83,7 +83,7 @@ def test_expected_results_are_those_of_the_tuples_of_the_round(first, end):
     queries = alerts(5)
     every = POOLED.take(np.arange(first, end) & (POOL - 1))
     counted = sum(int(query.matches(every).sum()) for query in queries)
-    assert Expected(POOLED, queries).over(Round(first, end, 1.0, 0.0)) == counted
+    assert Expected.of(POOLED, queries).over(Round(first, end, 1.0, 0.0)) == counted
 
 
 def test_a_tuple_arrives_when_it_is_due():
@@ -95,7 +95,7 @@ def test_a_tuple_arrives_when_it_is_due():
 
 
 def test_results_that_are_missing_count_as_having_waited_for_as_long_as_the_patience():
-    feed, ear, expected = PythonFeed(), PythonEar(), Expected(POOLED, alerts(10))
+    feed, ear, expected = PythonFeed(), PythonEar(), Expected.of(POOLED, alerts(10))
     found = play(feed, ear, expected, rate=100_000.0, warm_up=0.05, seconds=0.05, patience=0.1)
     assert found["missing"] == found["results"] == expected.over(feed.round)
     assert found["p50"] == found["p99"] == 0.1

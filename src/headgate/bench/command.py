@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,10 +19,11 @@ from headgate.printed import stdout
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What it compares, and how its rows are shown. It is `run` in the module of its name."""
+    """What it compares, how its rows are shown, and whether they are drawn. It is `run` in the module of its name."""
 
     what: str
     tables: Callable[[tables.Rows], list[Table]]
+    drawn: bool = False
 
 
 BENCHMARKS = {
@@ -35,6 +37,7 @@ BENCHMARKS = {
     "many-queries": Benchmark(
         "up to 100 queries on Headgate, Structured Streaming, Flink and Bytewax", tables.many_queries
     ),
+    "scale-queries": Benchmark("up to 100,000 queries on one engine", tables.scale_queries, drawn=True),
 }
 
 
@@ -49,6 +52,9 @@ def bench(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 where a goal is missed.")] = False,
+    plots: Annotated[
+        Path | None, typer.Option(help="Folder for figures, which scale-queries has.", show_default=False)
+    ] = None,
 ) -> None:
     """Measure speed side by side with the alternative, in one run.
 
@@ -64,6 +70,11 @@ def bench(
         out.print(f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}", style="dim")
         for table in (*BENCHMARKS[name].tables(report.rows), tables.goals(report.checks)):
             out.print(table)
+    if plots is not None and BENCHMARKS[name].drawn:
+        from headgate.bench import figures
+        from headgate.experiments.plots import save
+
+        save(getattr(figures, name.replace("-", "_"))(report.rows), plots)
     if check and not all(c.ok for c in report.checks):
         raise typer.Exit(1)
 

@@ -16,6 +16,7 @@ from typing import Any
 from headgate.bench.report import Check, Report, at_least, at_most
 from headgate.bench.rivals.install import BYTEWAX, COMMAND, FLINK, Package, installed
 from headgate.bench.rivals.process import Plan, Process
+from headgate.engine.readable import span
 from headgate.errors import HeadgateError
 
 QUERIES = (1, 10, 50, 100)
@@ -129,19 +130,19 @@ def _highest(start: _Starter, rounds: Sequence[Row]) -> float:
 
 
 def _keeps_up(found: Row) -> bool:
-    return "failed" not in found and not found["missing"] and bool(found["p99"] < SOON)
+    return "failed" not in found and not found["missing"] and (found["p99"] or 0.0) < SOON
 
 
 def _said(found: Row) -> str:
     rate = f"{found['rate']:,.0f} tuples/s"
     if "failed" in found:
         return f"{rate}: {found['failed']}"
-    return f"{rate}: p50 {1000 * found['p50']:.1f} ms, p99 {1000 * found['p99']:.1f} ms"
+    return f"{rate}: p50 {span(found['p50'])}, p99 {span(found['p99'])}"
 
 
 def checks(rows: Sequence[Row], many: int = QUERIES[-1], rates: Sequence[float] = RATES) -> list[Check]:
     """Headgate with resident lanes against the others, at every rate."""
-    found = {(row["system"], row["queries"], row["rate"]): row for row in rows if "p99" in row}
+    found = {(row["system"], row["queries"], row["rate"]): row for row in rows if row.get("p99")}
     made = []
     for rate in rates:
         for few, other, goal, what in (

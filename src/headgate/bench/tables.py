@@ -127,11 +127,42 @@ def many_queries(rows: Rows) -> list[Table]:
             span(row["p99"]),
             f"{row['results']:,}",
             f"{row['missing']:,}",
-            "–" if row["cpu"] is None else f"{row['cpu']:.2f}",
+            _cost(row["cpu"]),
             size(row["memory"]),
             f"{row['highest']:,.0f}",
         )
     return [table, failed] if failed.row_count else [table]
+
+
+def scale_queries(rows: Rows) -> list[Table]:
+    """Sets of queries, those that were added, how the cost grows, and what sinks take."""
+    shares = ("appending", "deciding", "lane", "committing")
+    heads = ("tuples/s", "p50", "p99", "wanted", "results/s", "missing", "CPU s per million", "registered")
+    sets = _numbers("sets of queries, and shares of the time", "queries", *heads, *shares)
+    for row in _of(rows, "part", "scale"):
+        times = span(row["p50"]), span(row["p99"]), span(row["goal"])
+        counts = count(row["per_second"]), f"{row['missing']:,}", _cost(row["cpu"])
+        parts = (share(row["shares"][name]) for name in shares)
+        sets.add_row(row["what"], count(row["rate"]), *times, *counts, span(row["registered"]), *parts)
+    added = _numbers("queries added while others run", "queries", "added", "median", "longest", "p99", "p99 before")
+    for row in _of(rows, "part", "added"):
+        spans = (span(row[name]) for name in ("median", "most", "p99", "p99_before"))
+        added.add_row(f"{row['queries']:,}", str(row["added"]), *spans)
+    growth = _numbers("cost", "shapes", "queries", "CPU s per million tuples", "per query", "p99")
+    for row in _of(rows, "part", "growth"):
+        each = None if row["cpu"] is None else row["cpu"] / row["queries"]
+        growth.add_row(row["kind"], f"{row['queries']:,}", _cost(row["cpu"]), _cost(each), span(row["p99"]))
+    written = _numbers("results per second", "sink", "in time", "p99", "no longer", "p99")
+    for row in _of(rows, "part", "sinks"):
+        cells = (
+            (count(r["per_second"]), span(r["p99"])) if r else ("–", "–") for r in (row["highest"], row["beyond"])
+        )
+        written.add_row(row["sink"], *(cell for pair in cells for cell in pair))
+    return [sets, added, growth, written]
+
+
+def _cost(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds:.3g}"
 
 
 def _policies(title: str, rows: Rows) -> Table:

@@ -140,11 +140,17 @@ SHAPES: Sequence[Callable[[int], Alert]] = (
 class Expected:
     """How many results the queries have over a range of tuples."""
 
-    def __init__(self, pool: Pool, queries: Sequence[Alert]) -> None:
-        found: Ints = np.zeros(POOL + 1, dtype=np.int64)
+    def __init__(self, results: Ints) -> None:
+        """From the number of results of each tuple of the pool."""
+        self._before = np.concatenate([[0], np.cumsum(results)])
+
+    @classmethod
+    def of(cls, pool: Pool, queries: Sequence[Alert]) -> "Expected":
+        """Those of some queries."""
+        found: Ints = np.zeros(POOL, dtype=np.int64)
         for query in queries:
-            found[1:] += query.matches(pool)
-        self._before = np.cumsum(found)
+            found += query.matches(pool)
+        return cls(found)
 
     def over(self, played: Round) -> int:
         """Those of a round."""

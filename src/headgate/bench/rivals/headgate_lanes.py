@@ -1,6 +1,7 @@
 """Headgate, with resident lanes or with job lanes only."""
 
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -21,10 +22,11 @@ _MICROS = 1_000_000
 
 
 class Ticks:
-    """A source of what the feed brings."""
+    """A source of what the feed brings. It notes for how many seconds it was `appending`."""
 
     def __init__(self, feed: PythonFeed, symbols: int = SYMBOLS, every: float = EVERY) -> None:
         self._feed, self._every = feed, every
+        self.appending = 0.0
         pool = Pool.of(symbols)
         names = pa.array(pool.names.tolist(), pa.string())
         columns = {"sym": names.take(pa.array(pool.symbol)), "price": pool.price, "vol": pool.vol.astype(np.int32)}
@@ -45,7 +47,9 @@ class Ticks:
                 ids = np.arange(done, min(due, done + POOL))
                 arrived = played.arrived(ids)
                 done += len(ids)
-                intake.append(self._rows(ids, arrived), {"next": done}, arrived=arrived / _MICROS)
+                rows, began = self._rows(ids, arrived), time.perf_counter()
+                intake.append(rows, {"next": done}, arrived=arrived / _MICROS)
+                self.appending += time.perf_counter() - began
 
     def _rows(self, ids: np.ndarray, arrived: np.ndarray) -> pa.Table:
         first = int(ids[0]) & (POOL - 1) if len(ids) else 0

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -59,17 +59,17 @@ class PythonEar:
 
 def serve(feed: Feed, ear: Ear, queries: Sequence[Alert]) -> None:
     """Play rounds until standard input ends."""
-    expected = Expected(Pool.of(SYMBOLS), queries)
-    _first_results(feed, ear, expected)
+    expected = Expected.of(Pool.of(SYMBOLS), queries)
+    first_results(feed, ear, expected.over)
     _say({"ready": True})
     for line in sys.stdin:
         told = json.loads(line)
         _say({"round": play(feed, ear, expected, **told)})
 
 
-def _first_results(feed: Feed, ear: Ear, expected: Expected) -> None:
+def first_results(feed: Feed, ear: Ear, expected: Callable[[Round], int]) -> None:
     """Wait until a few tuples have gone through: what is compiled at the first of them is no response time."""
-    total = expected.over(feed.play(*_FIRST))
+    total = expected(feed.play(*_FIRST))
     limit = time.time() + _LONGEST_START
     while ear.results < total and time.time() < limit:
         time.sleep(0.01)
@@ -94,8 +94,8 @@ def play(
         time.sleep(0.01)
     missing = total - ear.results
     waited = np.concatenate([ear.waited(since), np.full(max(0, missing), patience)])
-    p50, p99 = np.quantile(waited, [0.5, 0.99]) if len(waited) else (np.nan, np.nan)
-    return {"p50": float(p50), "p99": float(p99), "results": len(waited), "missing": missing}
+    p50, p99 = np.quantile(waited, [0.5, 0.99]).tolist() if len(waited) else (None, None)
+    return {"p50": p50, "p99": p99, "results": len(waited), "missing": missing}
 
 
 def _say(what: dict[str, Any]) -> None:
