@@ -9,8 +9,9 @@ import functools
 import operator
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
 from multiprocessing import get_context
 from statistics import median
 from typing import Any
@@ -26,10 +27,11 @@ from headgate.engine.kernel.kernel import Kernel
 from headgate.engine.kernel.program import Add, Remove
 from headgate.engine.kernel.shapes import shape_of
 
-TRAINS = (1_000, 50_000)
+RUNS = {1_000: 60, 50_000: 20}
+"""Lengths of trains, and how many of each."""
+TRAINS = tuple(RUNS)
 QUERIES, ALERTS = 1_000, 100_000
 SYMBOLS, VENUES = 10_000, 20
-_RUNS = {1_000: 60, 50_000: 15}
 _THREADS = "POLARS_MAX_THREADS"
 
 Progress = Callable[[str], None]
@@ -187,7 +189,7 @@ def twenty(draw: Draw) -> list[Segment]:
     ]
 
 
-def thousand(draw: Draw) -> Iterator[Segment]:
+def distinct(draw: Draw) -> Iterator[Segment]:
     """Queries without end, of which no two have the same shape."""
     rare: list[Callable[[], Node]] = [
         draw.symbol,
@@ -227,42 +229,42 @@ def thousand(draw: Draw) -> Iterator[Segment]:
 # The cases
 
 
-def alike() -> list[Row]:
+def alike(runs: Mapping[int, int] = RUNS, count: int = QUERIES) -> list[Row]:
     """1,000 queries of 20 shapes"""
     draw = Draw(1)
-    queries = [query for _ in range(QUERIES // 20) for query in twenty(draw)]
-    return _one_by_one("alike", queries)
+    queries = [query for _ in range(count // 20) for query in twenty(draw)]
+    return _one_by_one("alike", queries, runs)
 
 
-def different() -> list[Row]:
+def different(runs: Mapping[int, int] = RUNS, count: int = QUERIES) -> list[Row]:
     """1,000 queries of 1,000 shapes"""
-    draw = Draw(2)
-    more = thousand(draw)
-    return _one_by_one("different", [next(more) for _ in range(QUERIES)])
+    return _one_by_one("different", list(islice(distinct(Draw(2)), count)), runs)
 
 
-def alerts() -> list[Row]:
+def alerts(runs: Mapping[int, int] = RUNS, count: int = ALERTS) -> list[Row]:
     """100,000 queries of one shape"""
     rng = np.random.default_rng(3)
     prices = np.sort(ticks(50_000, 3)["price"].to_numpy())
-    symbols = _symbols(rng, ALERTS)
-    limits = prices[(len(prices) * (1 - rng.uniform(0, 0.1, ALERTS))).astype(np.int64) - 1]
+    symbols = _symbols(rng, count)
+    limits = prices[(len(prices) * (1 - rng.uniform(0, 0.1, count))).astype(np.int64) - 1]
     drawn = Draw(3)
     shape, _ = shape_of(_query(drawn.symbol(), drawn.above(0.1)))
     kernel = Kernel({})
-    kernel.apply(Add(shape, range(ALERTS), (pa.array(symbols), pa.array(limits))))
-    constants = pl.DataFrame({"_q": np.arange(ALERTS), "sym": symbols, "limit": limits})
+    kernel.apply(Add(shape, range(count), (pa.array(symbols), pa.array(limits))))
+    constants = pl.DataFrame({"_q": np.arange(count), "sym": symbols, "limit": limits})
 
     def joined(train: pa.Table) -> int:
         frame = pl.DataFrame(train)
         found = frame.join(constants, on="sym").filter(pl.col("price") > pl.col("limit"))
         return found.select("_q", "sym", "price").sort("_q", maintain_order=True).to_arrow().num_rows  # type: ignore[no-any-return]
 
-    rows = [_measured("alerts", kernel, (ALERTS, 1), n, "a join with the constants", joined) for n in TRAINS]
-    return [*rows, _changes(kernel, shape)]
+    trains = [
+        _measured("alerts", kernel, (count, 1), each, "a join with the constants", joined) for each in runs.items()
+    ]
+    return [*trains, _changes(kernel, shape, count)]
 
 
-def _one_by_one(case: str, queries: Sequence[Segment]) -> list[Row]:
+def _one_by_one(case: str, queries: Sequence[Segment], runs: Mapping[int, int]) -> list[Row]:
     kernel, shapes = Kernel({}), _added(queries)
     for change in shapes:
         kernel.apply(change)
@@ -281,7 +283,7 @@ def _one_by_one(case: str, queries: Sequence[Segment]) -> list[Row]:
         return found
 
     size = len(queries), len(shapes)
-    return [_measured(case, kernel, size, n, "an expression for each query", separately) for n in TRAINS]
+    return [_measured(case, kernel, size, each, "an expression for each query", separately) for each in runs.items()]
 
 
 def _added(queries: Sequence[Segment]) -> list[Add]:
@@ -303,14 +305,20 @@ def _added(queries: Sequence[Segment]) -> list[Add]:
 
 
 def _measured(
-    case: str, kernel: Kernel, size: tuple[int, int], n: int, name: str, other: Callable[[pa.Table], int]
+    case: str,
+    kernel: Kernel,
+    size: tuple[int, int],
+    runs: tuple[int, int],
+    name: str,
+    other: Callable[[pa.Table], int],
 ) -> Row:
     """Both ways over the same trains, in turn."""
+    n, times = runs
     trains = [ticks(n, seed) for seed in range(100, 105)]
     ours: list[float] = []
     theirs: list[float] = []
     results = expected = 0
-    for turn in range(_RUNS[n]):
+    for turn in range(times):
         train = trains[turn % len(trains)]
         needed = train.select(kernel.columns)
         spent, answer = _timed(lambda needed=needed: kernel.run(needed))  # type: ignore[misc]
@@ -323,24 +331,24 @@ def _measured(
             expected += rows
     queries, shapes = size
     # The first trains are those on which the kernel measures what its conditions let through.
-    took, alternative = median(ours[len(trains) :]), median(theirs)
+    took, alternative = median(ours[2 * len(trains) :]), median(theirs)
     row = {"part": "trains", "case": case, "queries": queries, "shapes": shapes, "tuples": n, "kernel": took}
     row |= {"other": name, "alternative": alternative, "ratio": alternative / took}
     return row | {"results": results, "expected": expected}
 
 
-def _changes(kernel: Kernel, shape: Segment) -> Row:
+def _changes(kernel: Kernel, shape: Segment, count: int) -> Row:
     """A query comes, and one goes."""
     train = ticks(min(TRAINS), 200).select(kernel.columns)
     spent: dict[str, list[float]] = {"add": [], "after_add": [], "remove": [], "after_remove": [], "run": []}
-    for number in range(ALERTS, ALERTS + 20):
+    for number in range(count, count + 20):
         change = Add(shape, [number], (pa.array([f"N{number}"]), pa.array([1.0])))
         spent["add"].append(_timed(lambda change=change: kernel.apply(change))[0])  # type: ignore[misc]
         spent["after_add"].append(_timed(lambda: kernel.run(train))[0])
         spent["remove"].append(_timed(lambda number=number: kernel.apply(Remove([number])))[0])  # type: ignore[misc]
         spent["after_remove"].append(_timed(lambda: kernel.run(train))[0])
         spent["run"].append(_timed(lambda: kernel.run(train))[0])
-    return {"part": "changes", "queries": ALERTS} | {name: median(times) for name, times in spent.items()}
+    return {"part": "changes", "queries": count} | {name: median(times) for name, times in spent.items()}
 
 
 def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
