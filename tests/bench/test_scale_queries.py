@@ -56,8 +56,8 @@ def rows(spark, tmp_path_factory):
     case = Case("20 queries", lambda: of_one_shape(20, 10), 20_000.0, 0.1)
     found = [
         *scale_queries.scale(spark, folder / "scale", said.append, [case], warm_up=0.5, seconds=1.0),
-        *scale_queries.growth(spark, folder / "growth", said.append, (1, 20), (1,), warm_up=0.5, seconds=0.5),
-        *scale_queries.sinks(spark, folder / "sinks", said.append, rates=(200.0,), warm_up=0.5, seconds=0.5),
+        *scale_queries.growth(spark, folder / "growth", said.append, (1, 20), (1, 2), warm_up=0.5, seconds=0.5),
+        *scale_queries.sinks(spark, folder / "sinks", said.append, 3, rates=(2000.0,), warm_up=0.5, seconds=0.5),
     ]
     assert said
     return found
@@ -69,7 +69,7 @@ def of(rows, part):
 
 def test_no_result_is_missing(rows):
     played = [*of(rows, "scale"), *of(rows, "added"), *of(rows, "growth")]
-    assert [row["missing"] for row in played] == [0] * 5
+    assert [row["missing"] for row in played] == [0] * 6
     assert all(row["highest"] or row["beyond"] for row in of(rows, "sinks"))
 
 
@@ -92,7 +92,7 @@ def test_every_kind_of_sink_is_tried(rows):
 
 
 def test_every_part_has_goals(rows):
-    assert len(checks(rows)) == 5
+    assert len(checks(rows)) == 6
 
 
 def test_the_cost_of_a_query_is_compared_between_the_fewest_and_the_most():

@@ -162,6 +162,7 @@ def sinks(
     spark: SparkSession,
     state: Path,
     progress: Progress,
+    queries: int = WRITING,
     rates: Sequence[float] = SINK_RATES,
     warm_up: float = SHORT_WARM_UP,
     seconds: float = SHORT,
@@ -180,7 +181,7 @@ def sinks(
     for i, (kind, sink) in enumerate(kinds.items()):
         best: Row | None = None
         beyond: Row | None = None
-        with bed(spark, state / str(i), of_much(WRITING, SHARE), sink) as made:
+        with bed(spark, state / str(i), of_much(queries, SHARE), sink) as made:
             for rate in rates:
                 found = made.play(rate, warm_up, seconds)
                 if found["missing"] or (found["p99"] or 0.0) > SOON:
