@@ -317,6 +317,17 @@ def test_the_extremes_of_whole_numbers_are_looked_up_like_all_others(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("key", COLUMNS.values(), ids=lambda column: column.type)
+def test_values_of_every_type_are_looked_up(tmp_path, key):
+    values = [*generated.VALUES[key.type], None]
+    table, other = rows_of(**{key.name: values}), Column(f"0:{key.name}", key.type)
+    pq.write_table(table, tmp_path / "part.parquet")
+    lookup = Lookup("r", "inner", ((key, other),), (other,))
+    queries = {1: query(columns=(("x", key), ("y", other)), lookups=(lookup,))}
+    rows = rows_of(**{key.name: values[::-1]})
+    check(kernel_of(queries, {"r": str(tmp_path)}), queries, rows, {"r": table})
+
+
 def test_a_table_is_read_once_however_much_queries_change(tmp_path):
     kernel = joined(tmp_path, rows_of(s=["a"], i=[5]), query(columns=(("i", Column("0:i", "int")),)), key=S)
     rows = rows_of(s=["a", "b"])

@@ -88,7 +88,7 @@ class _Key:
 
     def enter(self, groups: Ints, values: pl.Series) -> tuple[Ints, Flags]:
         """The groups of rows of the table, and which of them are in one: those without NULL."""
-        if is_extreme(self._kind, values.min()):
+        if self._kind == "bigint" and is_extreme(self._kind, values.min()):
             self._encoder = Pool()
         keys = self._encoder.enter(values)
         return self._groups.enter((groups << 32) | self._values.enter(keys)), keys != NULL
