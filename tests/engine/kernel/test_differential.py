@@ -119,7 +119,9 @@ ONCE_DIFFERENT = [
     "SELECT k, count(nullif(TIMESTAMP'2024-01-01', nullif(ts, ts))) AS n FROM t GROUP BY k",
     "SELECT k, count(*) FILTER (WHERE 1 = 1) AS n, sum(x) FILTER (WHERE 1 = 0) AS s FROM t GROUP BY k",
     "SELECT k, min(x) AS a, max(x) AS b, sum(x) AS c, avg(x) AS d FROM t GROUP BY k",  # both zeros
-    "SELECT k, sum(if(k > 5, y, CAST('-0.0' AS double))) AS a FROM t GROUP BY k",
+    "SELECT k, sum(if(k > 5, y, CAST('-0.0' AS double))) AS a, sum(if(k > 2, y, x)) AS b FROM t GROUP BY k",
+    "SELECT x + 0D AS a, 0D + x AS b, 0D - x AS c, x - CAST('-0.0' AS double) AS d, if(k > 0, 0D, y) + x AS e FROM t",
+    "SELECT x, count(*) AS n FROM t GROUP BY x",
     "SELECT k, min_by(y, d) AS a, max_by(y, d) AS b FROM t GROUP BY k",  # several alike
 ]
 
@@ -131,8 +133,14 @@ def test_what_once_was_different_is_the_same(spark, folder, text):
     check_together(spark, folder, ROWS, ROWS, [text])
 
 
+def test_tables_are_looked_up_by_days_that_python_does_not_have(spark, folder):
+    far = pa.table({"d": pa.array([-800_000, 5_000_000, 5], pa.int32()).cast(pa.date32()), "n": [1, 2, 3]})
+    check_together(spark, folder, far, far, ["SELECT t.d, r.n FROM t JOIN r ON t.d = r.d"])
+
+
 LEFT_TO_SPARK = {
-    "try_add(tiny + tiny, 9Y)": "TryAdd of Add",  # Spark adds 9Y first, and that may overflow
+    "try_add(tiny + tiny, 9Y)": "TryAdd of Add",  # Spark takes the sums apart, and then others overflow
+    "tiny + try_add(tiny, 9Y)": "Add of TryAdd",
     "CAST(k AS float) / 3": "int to float and then to double",  # Spark leaves out the cast that rounds
     "exp(y)": "exp",
     "pow(y, 3)": "power",

@@ -70,9 +70,8 @@ def _sum(part: Part, args: list[pl.Expr]) -> pl.Expr:
         found = decimals.of_units(decimals.units(value).sum(), part.type)
     else:
         found = value.cast(dtype(part.type)).sum()
-        found = (
-            found + 0.0 if part.type == "double" else found
-        )  # Spark begins at 0.0, so that it never comes to -0.0.
+        # Spark begins at 0.0, and so never ends at -0.0.
+        found = normal(found) if part.type == "double" else found
     return pl.when(value.count() > 0).then(found)
 
 
@@ -94,7 +93,7 @@ def _average_type(args: tuple[Node, ...]) -> str:
 def _average(part: Part, args: list[pl.Expr]) -> pl.Expr:
     value = args[0]
     if not decimal(part.type):
-        return pl.when(value.count() > 0).then((value.cast(pl.Float64).sum() + 0.0) / value.count())
+        return pl.when(value.count() > 0).then(normal(value.cast(pl.Float64).sum()) / value.count())
     count = value.count().cast(pl.Int128)
     found = decimals.half_up(decimals.units(value).sum() * decimals.power(4), count)
     return decimals.of_units(pl.when(count > 0).then(found), part.type)

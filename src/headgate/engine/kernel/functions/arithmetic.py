@@ -8,9 +8,10 @@ import polars as pl
 
 from headgate.engine.kernel.functions import decimals
 from headgate.engine.kernel.functions.op import Build, Op, Rule, first
-from headgate.engine.kernel.ir import Call, Column, Literal
+from headgate.engine.kernel.ir import Call, Column, Literal, Node
 from headgate.engine.kernel.types import FLOATS, WHOLE, decimal, dtype
 
+_CHOICES = ("CaseWhen", "If", "Coalesce", "NullIfResult", "NaNvl", "Greatest", "Least")
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
@@ -29,7 +30,7 @@ def _numbers(plain: Build, of_decimals: Build, of_decimals_type: Rule) -> Op:
         return (of_decimals if decimal(call.type) else plain)(call, args)
 
     def refuse(call: Call) -> str | None:
-        return decimals.too_long(call) if decimal(call.type) else _no_numbers(call)
+        return decimals.too_long(call) if decimal(call.type) else _regrouped(call)
 
     return Op(build, decimals.by_type(of_decimals_type, first), refuse)
 
@@ -39,10 +40,12 @@ def _no_numbers(call: Call) -> str | None:
 
 
 def _regrouped(call: Call) -> str | None:
-    """Spark may add up constants across a sum within, by which it overflows elsewhere."""
-    inside = (call.op, call.op.removeprefix("Try"))
-    if any(isinstance(arg, Call) and arg.op in inside for arg in call.args):
-        return f"it uses {call.op} of {inside[1]}"
+    """Spark may take apart sums in sums, by which what may overflow, and what then becomes NULL, is another."""
+    plain = call.op.removeprefix("Try")
+    inside = (f"Try{plain}",) if call.op == plain else (f"Try{plain}", plain)
+    for arg in call.args:
+        if isinstance(arg, Call) and arg.op in inside:
+            return f"it uses {call.op} of {arg.op}"
     return _no_numbers(call)
 
 
@@ -56,9 +59,30 @@ def _quotient(call: Call, args: list[pl.Expr]) -> pl.Expr:
     return pl.when(b != 0).then(a / by)
 
 
-def each_row(constant: pl.Expr, beside: pl.Expr) -> pl.Expr:
+def each_row(constant: pl.Expr, beside: pl.Expr, kind: str = "double") -> pl.Expr:
     """A constant as a column. Polars multiplies by the inverse of a single divisor, which is not the same."""
-    return beside.ne(beside).cast(pl.Float64) + constant
+    return (beside.ne(beside).cast(dtype(kind)) + 1.0) * constant
+
+
+def _sum(compute: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Build:
+    """Polars leaves out a single zero, but -0.0 + 0.0 is 0.0."""
+
+    def build(call: Call, args: list[pl.Expr]) -> pl.Expr:
+        a, b = args
+        if call.type in FLOATS and _may_be_zero(call.args[0]):
+            a = each_row(a, b, call.type)
+        elif call.type in FLOATS and _may_be_zero(call.args[1]):
+            b = each_row(b, a, call.type)
+        return compute(a, b)
+
+    return build
+
+
+def _may_be_zero(node: Node) -> bool:
+    """Whether it may be one zero for all rows."""
+    if isinstance(node, Call):
+        return any(map(_may_be_zero, node.args)) if node.op in _CHOICES else all(map(_may_be_zero, node.args))
+    return isinstance(node, Literal) and not node.value
 
 
 def _remainder(call: Call, args: list[pl.Expr]) -> pl.Expr:
@@ -107,7 +131,7 @@ def _or_null(compute: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Build:
 
     def build(call: Call, args: list[pl.Expr]) -> pl.Expr:
         if call.type in FLOATS:
-            return compute(*args)
+            return _sum(compute)(call, args)
         limit = 2 ** (_BITS[call.type] - 1)
         found = compute(args[0].cast(pl.Int128), args[1].cast(pl.Int128))
         return pl.when((found >= -limit) & (found < limit)).then(found).cast(dtype(call.type))
@@ -155,8 +179,8 @@ def _of(bits: int) -> pl.DataType:
     return pl.Int32() if bits == _BITS["int"] else pl.Int64()
 
 
-_ADD = _numbers(_binary(operator.add), decimals.by_scale(operator.add), decimals.sum_type)
-_SUBTRACT = _numbers(_binary(operator.sub), decimals.by_scale(operator.sub), decimals.sum_type)
+_ADD = _numbers(_sum(operator.add), decimals.by_scale(operator.add), decimals.sum_type)
+_SUBTRACT = _numbers(_sum(operator.sub), decimals.by_scale(operator.sub), decimals.sum_type)
 
 OPS: dict[str, Op] = {
     "Add": _ADD,

@@ -93,9 +93,12 @@ def refusal(call: Call) -> str | None:
     if given.type == "double" and found and found[0] > _SHORT:
         return f"it casts double to {call.type}"
     # Spark may leave out the cast between, which rounds.
-    if given.type == "float" and call.type == "double" and isinstance(given, Call) and given.op == "Cast":
-        if given.args[0].type in ("int", "bigint"):
-            return f"it casts {given.args[0].type} to float and then to double"
+    match given:
+        case Call(op="Cast", type="float", args=(inner,)) if call.type == "double" and inner.type in (
+            "int",
+            "bigint",
+        ):
+            return f"it casts {inner.type} to float and then to double"
     return None
 
 
