@@ -34,6 +34,7 @@ BENCHMARKS = {
     "live-policies": Benchmark("every policy over the same queries on Spark, and as predicted", tables.live_policies),
     "channels": Benchmark("what it costs to ask a lane: Unix socket, Arrow Flight, files, a job", tables.channels),
     "commits": Benchmark("what a commit costs, with and without the disk", tables.commits),
+    "kernel": Benchmark("the kernel of fused units alone: queries at once, and one by one", tables.kernel),
     "many-queries": Benchmark(
         "up to 100 queries on Headgate, Structured Streaming, Flink and Bytewax", tables.many_queries
     ),

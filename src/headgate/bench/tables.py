@@ -92,6 +92,20 @@ def channels(rows: Rows) -> list[Table]:
     return [table]
 
 
+def kernel(rows: Rows) -> list[Table]:
+    """Queries at once, beside the same one by one; and how soon a query is in."""
+    heads = ("shapes", "tuples", "kernel", "otherwise", "ratio")
+    trains = _numbers("time of a train on one core", "queries", *heads)
+    for row in _of(rows, "part", "trains"):
+        counts = (f"{row[name]:,}" for name in ("queries", "shapes", "tuples"))
+        trains.add_row(*counts, span(row["kernel"]), span(row["alternative"]), _times(row["ratio"]))
+    times = ("add", "after_add", "remove", "after_remove", "run")
+    changes = _numbers("a query more or less", "add", "the run after it", "remove", "the run after it", "any run")
+    for row in _of(rows, "part", "changes"):
+        changes.add_row(*(span(row[name]) for name in times))
+    return [trains, changes]
+
+
 def live_policies(rows: Rows) -> list[Table]:
     """Heavy queries beside what the simulator expects of them, and light ones."""
     return [
