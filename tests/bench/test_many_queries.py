@@ -136,8 +136,8 @@ def alive(group):
         for system in (REAL_TIME, BY_HAND, RESIDENT, STATEMENTS, VECTORISED)
     ],
 )
-def test_a_system_gives_every_result_once(system, tmp_path):
-    with Process(system.module, 2, system.options, tmp_path / "log") as process:
+def test_a_system_gives_every_result_once(system):
+    with Process(system.module, 2, system.options) as process:
         found = process.play(SHORT)
         pid = process._child.pid
     assert found["missing"] == 0
@@ -150,8 +150,8 @@ def test_a_system_gives_every_result_once(system, tmp_path):
     assert alive(pid) == []
 
 
-def test_a_system_that_cannot_start_says_why(tmp_path):
-    with pytest.raises(HeadgateError, match="no_such_system"), Process("no_such_system", 1, (), tmp_path / "log"):
+def test_a_system_that_cannot_start_says_why():
+    with pytest.raises(HeadgateError, match="no_such_system"), Process("no_such_system", 1, ()):
         pass
 
 

@@ -6,11 +6,9 @@ it: one that falls behind shows it. Systems in Java have source and function in 
 for Python.
 """
 
-import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from headgate.bench.report import Check, Report, at_least, at_most
@@ -67,18 +65,17 @@ def compare(
     plans: Sequence[Plan] = PLANS,
 ) -> Iterator[Row]:
     """A row for each system, number of queries and rate, with the highest rate that the system keeps up with."""
-    with tempfile.TemporaryDirectory() as folder:
-        for system in systems:
-            if system.needs and not installed(system.needs):
-                yield {"system": system.name, "failed": f"not installed; run: {COMMAND}"}
-                continue
-            for number in numbers:
-                start = _Starter(system, number, Path(folder) / "log", progress)
-                rounds = list(start.rounds(plans))
-                highest = _highest(start, rounds)
-                progress(f"{system.name}, {number} queries: up to {highest:,.0f} tuples/s")
-                for found in rounds:
-                    yield {"system": system.name, "queries": number, **found, "highest": highest}
+    for system in systems:
+        if system.needs and not installed(system.needs):
+            yield {"system": system.name, "failed": f"not installed; run: {COMMAND}"}
+            continue
+        for number in numbers:
+            start = _Starter(system, number, progress)
+            rounds = list(start.rounds(plans))
+            highest = _highest(start, rounds)
+            progress(f"{system.name}, {number} queries: up to {highest:,.0f} tuples/s")
+            for found in rounds:
+                yield {"system": system.name, "queries": number, **found, "highest": highest}
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,6 @@ class _Starter:
 
     system: System
     queries: int
-    log: Path
     progress: Progress
 
     def rounds(self, plans: Iterable[Plan]) -> Generator[Row, None, None]:
@@ -95,7 +91,7 @@ class _Starter:
         left = list(plans)
         while left:
             try:
-                with Process(self.system.module, self.queries, self.system.options, self.log) as process:
+                with Process(self.system.module, self.queries, self.system.options) as process:
                     while left:
                         found = process.play(left[0])
                         del left[0]

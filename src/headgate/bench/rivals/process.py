@@ -6,6 +6,7 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -16,6 +17,7 @@ from typing import IO, Any, Self
 from headgate.bench.rivals.tree import Used, used
 from headgate.errors import HeadgateError
 
+_MEMORY = Path("/dev/shm")  # noqa: S108 - only a place for a folder with a random name
 _LONGEST_START = 300.0
 _LONGEST_END = 15.0
 
@@ -31,19 +33,27 @@ class Plan:
 
 
 class Process:
-    """Runs a module of this package with some queries; ended, with all it has started, at the end of `with`."""
+    """Runs a module of this package with some queries; ended, with all it has started, at the end of `with`.
 
-    def __init__(self, module: str, queries: int, options: tuple[str, ...], log: Path) -> None:
+    Its files, which are checkpoints and the like, are in memory where the machine has a folder there.
+    """
+
+    def __init__(self, module: str, queries: int, options: tuple[str, ...]) -> None:
         command = [sys.executable, "-m", "headgate.bench.rivals.child", module, str(queries), *options]
-        self._name, self._log = module, log
-        with log.open("wb") as errors:
+        self._name = module
+        self._folder = tempfile.TemporaryDirectory(
+            dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None, ignore_cleanup_errors=True
+        )
+        places = dict.fromkeys(("TMPDIR", "SPARK_LOCAL_DIRS"), self._folder.name)
+        self._log = Path(self._folder.name) / "log"
+        with self._log.open("wb") as errors:
             self._child = subprocess.Popen(  # noqa: S603 - our own module
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 start_new_session=True,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+                env=os.environ | places | {"PYTHONPATH": os.pathsep.join(sys.path)},
             )
         self._said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._listener = threading.Thread(target=self._listen, args=(self._child.stdout,), daemon=True)
@@ -67,6 +77,7 @@ class Process:
             os.killpg(self._child.pid, signal.SIGKILL)
         self._child.wait()
         self._listener.join()
+        self._folder.cleanup()
 
     def play(self, plan: Plan) -> dict[str, Any]:
         """One round: its response times, the processor seconds per million tuples, and the memory after it."""

@@ -1,7 +1,7 @@
 """Structured Streaming: a streaming query per query, in micro-batches or in real-time mode, all in the JVM.
 
 Source and function are Java, which is the fastest there is: no files to list, no results on their way to Python.
-Checkpoints are in memory where the machine has a folder there, and progress is written beside the batch.
+Progress is written beside the batch.
 """
 
 import os
@@ -35,8 +35,7 @@ _SETTINGS: dict[str, bool | float | int | str | None] = {
 @contextmanager
 def spark_with_feed(master: str) -> Iterator[tuple[SparkSession, Path]]:
     """A session that has the ticks as a stream, and a folder for checkpoints."""
-    memory = Path("/dev/shm")  # noqa: S108 - only a place for a folder with a random name
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as name:
+    with tempfile.TemporaryDirectory() as name:
         classes = Path(name) / "classes"
         classes.mkdir()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
