@@ -147,7 +147,8 @@ def assert_same(found, expected, what, of=None):
         shown = "\n".join(f"  of {row}: {a}, not {b}" for row, a, b in wrong[:5])
         assert not wrong, f"{what}: {len(wrong)} of {len(rows)} rows differ:\n{shown}"
     missing, extra = (Counter(map(repr, a)) - Counter(map(repr, b)) for a, b in ((want, have), (have, want)))
-    assert not missing and not extra, f"{what}: without {list(missing)[:5]}, but with {list(extra)[:5]}"
+    wrong = missing + extra
+    assert not wrong, f"{what}: without {list(missing)[:5]}, but with {list(extra)[:5]}"
 
 
 def _columns(table):

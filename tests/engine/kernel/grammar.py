@@ -63,7 +63,8 @@ _RULES = {
         trim(BOTH <'string> FROM <string>); replace(<string>, <'string>, <'string>); repeat(<string>, <'small>);
         translate(<string>, <'string>, <'string>); lpad(<string>, <'small>, <'string>);
         rpad(<string>, <'small>, <'string>); substring_index(<string>, <'string>, <'small>);
-        split_part(<string>, <'string>, <'small>); concat_ws(<'string>, <string>, <string>); date_format(<timestamp>, <'format>); dayname(<date>);
+        split_part(<string>, <'string>, <'small>); concat_ws(<'string>, <string>, <string>);
+        date_format(<timestamp>, <'format>); dayname(<date>);
         CAST(<date> AS string); CAST(<timestamp> AS string); CAST(<int> AS string); CAST(<boolean> AS string);
         CAST(<price> AS string); CAST(<double> AS string); CAST(<bigint> AS string); from_unixtime(<int>)
     """,
