@@ -11,7 +11,7 @@ from engine.crash.pipeline import left_over, register, results, sinks
 QUERIES = ("dear", "seventh", "sliding", "pairs", "visits")
 TRAINS = 24
 CALLS = {"trains are dropped": (1,), "queries join a cohort": (1, 2)}
-"""At which calls of a step after a start to crash; trains are dropped about once a second, cohorts made at a start."""
+"""At which calls of a step after a start to crash; trains are dropped once a second, cohorts made at a start."""
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,6 @@ def test_a_lane_that_is_killed_or_stopped_is_replaced_and_results_are_exact(spar
         assert counts.num_rows == len(set(zip(*(counts.column(i).to_pylist() for i in (0, 2)), strict=True)))
         assert {query.status for query in engine.status().queries} == {"running"}
 
-
     assert pl.read_parquet(tmp_path / "even" / "*.parquet")["v"].sort().to_list() == list(range(0, given, 2))
     time.sleep(0.1)
     assert not [pid for pid in gone if alive(pid)]

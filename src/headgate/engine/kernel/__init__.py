@@ -1,4 +1,4 @@
-"""The kernel of fused units: many queries over one train, vectorised. It runs in a Spark task, and needs no Spark itself.
+"""The kernel of fused units: many queries over one train, vectorised. It runs in a Spark task, without Spark itself.
 
 Segment          what a query does with a train, as Spark has resolved it (`ir`)
 shape, constants the segment without its constants, and those: alike queries are one shape (`shapes`)
