@@ -97,6 +97,10 @@ def abandon(engine):
     for thread in threads:
         if thread is not None and thread.is_alive():
             thread.join()
+    for lane in engine._residents:
+        # Its thread may have died of the crash, and its task would stay in a slot that the next engine needs.
+        if lane._task:
+            lane._task.drop()
     _RESIDENTS.difference_update(engine._residents)
     engine._recorder.close()
     engine._manifest._db.close()
