@@ -26,8 +26,8 @@ SAME = 100_000
 """Alerts of one shape."""
 ADDED = 5
 RATE, SLOWER = 100_000.0, 20_000.0
-WARM_UP, SECONDS = 5.0, 10.0
-SHORT_WARM_UP, SHORT = 3.0, 4.0
+WARM_UP, SECONDS = 3.0, 10.0
+SHORT_WARM_UP, SHORT = 1.0, 4.0
 """Of the rounds that show how costs grow and what sinks can take."""
 GROWING_SAME = (1, 10, 100, 1000, 10_000, 100_000)
 GROWING_SHAPES = (1, 10, 100, 1000)

@@ -3,7 +3,8 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,8 +13,6 @@ from numpy.typing import NDArray
 from headgate.bench.rivals.alerts import SYMBOLS, Alert, Expected
 from headgate.bench.rivals.tuples import Ints, Pool, Round
 
-_FIRST = 2_000.0, 2.0
-_LONGEST_START = 120.0
 _MICROS = 1_000_000
 
 
@@ -60,19 +59,10 @@ class PythonEar:
 def serve(feed: Feed, ear: Ear, queries: Sequence[Alert]) -> None:
     """Play rounds until standard input ends."""
     expected = Expected.of(Pool.of(SYMBOLS), queries)
-    first_results(feed, ear, expected.over)
     _say({"ready": True})
     for line in sys.stdin:
         told = json.loads(line)
         _say({"round": play(feed, ear, expected, **told)})
-
-
-def first_results(feed: Feed, ear: Ear, expected: Callable[[Round], int]) -> None:
-    """Wait until a few tuples have gone through: what is compiled at the first of them is no response time."""
-    total = expected(feed.play(*_FIRST))
-    limit = time.time() + _LONGEST_START
-    while ear.results < total and time.time() < limit:
-        time.sleep(0.01)
 
 
 def play(
@@ -82,9 +72,9 @@ def play(
 
     What is missing when the patience is at its end counts as having waited so long.
     """
-    before = ear.results
     played = feed.play(rate, warm_up + seconds)
-    total = before + expected.over(played)
+    # Results of earlier rounds may still be on their way.
+    total = expected.over(replace(played, first=0))
     since = played.began + warm_up
     time.sleep(max(0.0, since - time.time()))
     _say({"measuring": True})
