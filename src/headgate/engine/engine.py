@@ -57,6 +57,8 @@ AUTO = "auto"
 _BEST = "bsd"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _STATUS_EVERY = 0.5
+_LOOKS = 30
+"""The housekeeper rests so many times as long as a look at everything takes."""
 _SHORTEST_SLICE = 0.05
 _MOST = 200_000
 _MICROS = 1_000_000
@@ -115,6 +117,7 @@ class Engine:
         made = [JobLane(f"lane-{i + 1}", self.spark) for i in range(self._capacity.jobs)]
         self._scheduler = Scheduler(made, self._manifest, self._recorder, self._chores)
         self._absent: set[str] = set()
+        self._taken: set[str] = set()
         self._shared: dict[str, Shared] = {}
         self._fusing = False
         self._fuser: Fuser | None = None
@@ -254,6 +257,7 @@ class Engine:
                 self._manifest.remove(name)
             raise
         self._queries.update({query.name: query for query in made})
+        self._taken.update(query.name.lower() for query in made)
         if self._started:
             self._place(made)
             self._fuse()
@@ -359,6 +363,7 @@ class Engine:
             query = self._named(name)
             self._scheduler.remove(query)
             del self._queries[name]
+            self._taken.discard(name.lower())
             query.close()
         elif self._manifest.definition(name) is None:
             self._named(name)
@@ -566,8 +571,12 @@ class Engine:
 
     def _keep_house(self) -> None:
         """What takes longer than a decision may: writing the status, planning fused units."""
-        while not self._ending.wait(_STATUS_EVERY):
+        took = 0.0
+        # With very many queries, looking at them must not keep them from running.
+        while not self._ending.wait(max(_STATUS_EVERY, _LOOKS * took)):
+            began = time.perf_counter()
             self._write_status(self.status(), running=True)
+            took = time.perf_counter() - began
             self._fuse()
             now = time.time()
             for query in {id(query.sink): query for query in list(self._queries.values())}.values():
@@ -612,15 +621,17 @@ class Engine:
         return Window(length, step, time or "event")
 
     def _check_names(self, noun: str, names: Iterable[str]) -> None:
-        taken = {n.lower() for n in (*self._streams, *self._tables.columns, *self._queries)}
+        others = {n.lower() for n in (*self._streams, *self._tables.columns)}
+        new: set[str] = set()
         for name in names:
             if not _NAME.fullmatch(name):
                 remedy = "Use letters, digits and underscores, a letter first."
                 raise InputError(f"a {noun} has a plain name", f"'{name}'", remedy)
-            if name.lower() in taken:
+            lower = name.lower()
+            if lower in others or lower in self._taken or lower in new:
                 rule = "names of streams, tables and queries differ"
                 raise InputError(rule, f"a second '{name}'", "Use another one.")
-            taken.add(name.lower())
+            new.add(lower)
 
     @staticmethod
     def _check_time(stream: str, schema: pa.Schema, column: str) -> None:

@@ -159,7 +159,8 @@ class Scheduler:
                 for unit in others:
                     unit.release(unit.queries, at, self._manifest)
                 first.add(queries, self._manifest)
-                self._replace(others, [], kept=first)
+                self._replace(others, [])
+                self._home.update({query.name: first for query in queries})
                 made.append(True)
 
         self.call(change)
@@ -231,7 +232,7 @@ class Scheduler:
         for group in groups:
             unit.release(group, unit.cohort.position, self._manifest)
             made.append(unit.like(group, self._manifest))
-        self._replace([], made, kept=unit)
+        self._replace([], made)
         return made
 
     def measured(self, name: str) -> Unit | None:
@@ -428,7 +429,7 @@ class Scheduler:
             else:
                 self._note(query, error, n)
         if isinstance(unit, KernelUnit):
-            self._replace([] if unit.queries else [unit], made, kept=unit)
+            self._replace([] if unit.queries else [unit], made)
 
     def _note(self, query: LiveQuery, error: str, n: int, *, too_long: bool = False) -> None:
         """Take note of an error that is the query's own."""
@@ -469,14 +470,14 @@ class Scheduler:
 
     # The plan
 
-    def _replace(self, old: Sequence[LiveUnit], new: Sequence[LiveUnit], kept: LiveUnit | None = None) -> None:
-        """Put new units in the place of old ones; `kept` is one that stays, with other queries than before."""
+    def _replace(self, old: Sequence[LiveUnit], new: Sequence[LiveUnit]) -> None:
+        """Put new units in the place of old ones. Units that stay may have other queries than before."""
         for unit in old:
             self.changed(unit.name, "removed")
             for query in unit.queries:
                 self._home.pop(query.name, None)
         self.units = [*(unit for unit in self.units if unit not in old), *new]
-        for unit in (*new, *([kept] if kept and kept in self.units else ())):
+        for unit in new:
             self._home.update(dict.fromkeys((query.name for query in unit.queries), unit))
         self._measured = self._measured.over([model(unit, i) for i, unit in enumerate(self.units)])
         self._models = ()

@@ -16,7 +16,7 @@ from headgate.model.operator import FREE
 from headgate.monitor.figures import figures
 
 NAME = "status.json"
-_LISTED = 2000
+_LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
