@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from headgate.errors import HeadgateError
 _MEMORY = Path("/dev/shm")  # noqa: S108 - only a place for a folder with a random name
 _LONGEST_START = 300.0
 _LONGEST_END = 15.0
+_SAMPLES = range(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ class Process:
         self._hear("measuring", plan.warm_up + _LONGEST_END)
         before = used(self._child.pid)
         found: dict[str, Any] = self._hear("round", plan.seconds + plan.patience + _LONGEST_END)
-        return {"rate": plan.rate, **found, **_spent(before, used(self._child.pid), plan.rate * plan.seconds)}
+        after = [used(self._child.pid) for _ in _SAMPLES]
+        return {"rate": plan.rate, **found, **_spent(before, after, plan.rate * plan.seconds)}
 
     def _listen(self, out: IO[bytes]) -> None:
         with out:
@@ -112,7 +115,10 @@ class Process:
                 return said[what]
 
 
-def _spent(before: Used | None, after: Used | None, tuples: float) -> dict[str, Any]:
-    if before is None or after is None:
+def _spent(before: Used | None, after: Sequence[Used | None], tuples: float) -> dict[str, Any]:
+    known = [each for each in after if each is not None]
+    if before is None or not known:
         return {"cpu": None, "memory": None}
-    return {"cpu": (after.cpu - before.cpu) / tuples * 1e6, "memory": after.memory}
+    # A process that is about to start another one has, for a moment, a child as large as itself.
+    memory = min(each.memory for each in known)
+    return {"cpu": (known[0].cpu - before.cpu) / tuples * 1e6, "memory": memory}

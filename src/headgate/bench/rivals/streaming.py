@@ -1,7 +1,6 @@
 """Structured Streaming: a streaming query per query, in micro-batches or in real-time mode, all in the JVM.
 
 Source and function are Java, which is the fastest there is: no files to list, no results on their way to Python.
-Progress is written beside the batch.
 """
 
 import os
@@ -67,10 +66,11 @@ def started(queries: Sequence[Alert], mode: str = "batches") -> Iterator[tuple[J
             raise RuntimeError("Spark has no Java process")
         for i, query in enumerate(queries):
             writer = spark.sql(query.sql).writeStream.option("checkpointLocation", str(folder / f"q{i}"))
-            if mode == "batches":
-                writer = writer.option("asyncProgressTrackingEnabled", "true")
-            else:
+            if mode != "batches":
                 writer = in_real_time(writer)
+            elif len(queries) == 1:
+                # The threads that write progress help one query, and are in the way of many.
+                writer = writer.option("asyncProgressTrackingEnabled", "true")
             writer._jwrite.foreach(jvm.headgate.bench.SparkSink())  # noqa: SLF001 - a writer in Java
             writer.start()
         yield JvmFeed(jvm), JvmEar(jvm)
