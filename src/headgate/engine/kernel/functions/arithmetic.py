@@ -8,7 +8,7 @@ import polars as pl
 
 from headgate.engine.kernel.functions import decimals
 from headgate.engine.kernel.functions.op import Build, Op, Rule, first
-from headgate.engine.kernel.ir import Call, Column, Literal, Node
+from headgate.engine.kernel.ir import Call, Column, Literal, Node, walk
 from headgate.engine.kernel.types import FLOATS, WHOLE, decimal, dtype
 
 _CHOICES = ("CaseWhen", "If", "Coalesce", "NullIfResult", "NaNvl", "Greatest", "Least")
@@ -43,9 +43,9 @@ def _regrouped(call: Call) -> str | None:
     """Spark may take apart sums in sums, by which what may overflow, and what then becomes NULL, is another."""
     plain = call.op.removeprefix("Try")
     inside = (f"Try{plain}",) if call.op == plain else (f"Try{plain}", plain)
-    for arg in call.args:
-        if isinstance(arg, Call) and arg.op in inside:
-            return f"it uses {call.op} of {arg.op}"
+    for each in walk(call):
+        if each is not call and isinstance(each, Call) and each.op in inside:
+            return f"it uses {call.op} of {each.op}"
     return _no_numbers(call)
 
 
