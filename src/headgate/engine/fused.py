@@ -2,17 +2,19 @@
 
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from headgate.engine.batch import Batch
 from headgate.engine.compiled import Compiled, added, alone
 from headgate.engine.delivery import Delivered, deliver
 from headgate.engine.evaluation.by_panes import PaneEvaluation
-from headgate.engine.evaluation.per_train import TrainEvaluation
+from headgate.engine.evaluation.per_train import TrainEvaluation, unstamped
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting, queued, stream_input
 from headgate.engine.kernel.program import NUMBER, Answer, Program, Remove
 from headgate.engine.lanes import Executor
@@ -20,6 +22,7 @@ from headgate.engine.log.manifest import Manifest
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.query import Cohort, LiveQuery
 from headgate.engine.reader import JobInput
+from headgate.engine.sink.shared import Shared
 from headgate.engine.units import Evaluated, held
 from headgate.engine.windows import Window
 from headgate.errors import HeadgateError
@@ -74,10 +77,12 @@ class KernelUnit:
         self._numbers = itertools.count()
         self._by_number: dict[int, LiveQuery] = {}
         self._number_of: dict[str, int] = {}
+        self._places: dict[int, Shared] = {}
         self._panes: dict[str, PaneEvaluation] = {}
         self._finals: dict[str, Program] = {}
         self._changed: dict[str, LiveQuery] = {}
-        self._held, self._eager = 0, False
+        self._batches: list[Batch] = []
+        self._held, self._eager, self._blocked = 0, False, False
         self._next_commit = 0.0
         self._attempts, self._until = 0, 0.0
         self.most = float("inf")
@@ -125,28 +130,39 @@ class KernelUnit:
             self.program.changes.append(added(shape, numbers, [kernel.constants for _, kernel in alike]))
             for number, (query, kernel) in zip(numbers, alike, strict=True):
                 self._by_number[number], self._number_of[query.name] = query, number
+                if isinstance(query.evaluation, TrainEvaluation) and isinstance(query.sink, Shared):
+                    self._places[number] = query.sink
                 if isinstance(query.evaluation, PaneEvaluation) and kernel.final:
                     self._panes[query.name] = query.evaluation
                     self._finals[query.name] = alone(kernel.final, self._tables)
 
     def release(self, queries: Sequence[LiveQuery], position: int, manifest: Manifest) -> None:
-        """Let queries go, to move on alone from a position on."""
+        """Let queries go, to move on alone from a position on.
+
+        What they have in memory goes with them; but who is sent back to what the manifest keeps finds it again.
+        """
         manifest.leave(_names(queries))
+        gone = set(_names(queries))
+        if position != self.cohort.kept:
+            for batch in self._batches:
+                for query, rows, due in batch.of(gone):
+                    query.hold(rows, due)
+        self._batches = [left for batch in self._batches if (left := batch.without(gone)).queries]
         numbers = [self._number_of.pop(query.name) for query in queries]
         self.program.changes.append(Remove(tuple(numbers)))
         for number, query in zip(numbers, queries, strict=True):
             del self._by_number[number]
+            self._places.pop(number, None)
             for each in (self._panes, self._finals, self._changed):
                 each.pop(query.name, None)
             query.leave(position)
-        gone = {query.name for query in queries}
         self.queries = tuple(query for query in self.queries if query.name not in gone)
 
     def install_again(self, tables: Mapping[str, str]) -> None:
         """Go on with other snapshots of tables, and queries that were compiled anew for them: a new program."""
         self._tables = dict(tables)
         self.program = Program(self._log.name, self._tables)
-        self._by_number, self._number_of, self._panes, self._finals = {}, {}, {}, {}
+        self._by_number, self._number_of, self._places, self._panes, self._finals = {}, {}, {}, {}, {}
         self._install(self.queries)
 
     # What the scheduler asks
@@ -196,8 +212,11 @@ class KernelUnit:
     # A run
 
     def evaluate(self, n: int, executor: Executor) -> Evaluated:
-        """One pass of the kernel over the next tuples, taken apart by query."""
+        """One pass of the kernel over the next tuples, its results taken apart by query or by the sink they share."""
         low = self.cohort.position
+        if self._blocked:
+            # First what is in memory has to go out.
+            n = 0
         high = min(low + int(min(n, self.most)), self._log.head if self.hold is None else max(low, self.hold))
         if high == low and not self._panes:
             return Evaluated([], {self._log.name: (low, high)}, 0)
@@ -205,9 +224,9 @@ class KernelUnit:
         failed = {self._by_number[number].name: why for number, why in answer.errors.items()}
         steps: list[tuple[LiveQuery, Step]] = []
         partials: dict[str, pa.Table] = {}
-        for query, rows in self._split(answer):
-            if query.name in failed:
-                continue
+        batches: list[Batch] = []
+        for number, rows in self._split(answer, batches):
+            query = self._by_number[number]
             if isinstance(query.evaluation, TrainEvaluation):
                 named = _as(rows, query.evaluation.schema)
                 steps.append((query, query.evaluation.absorb(query.progress, named, low, high)))
@@ -225,7 +244,7 @@ class KernelUnit:
                 steps.append((query, step))
             except HeadgateError as error:
                 failed[name] = str(error)
-        return Evaluated(steps, {self._log.name: (low, high)}, high - low, failed)
+        return Evaluated(steps, {self._log.name: (low, high)}, high - low, failed, batches)
 
     def move(self, found: Evaluated) -> None:
         """The cohort goes on; its queries have taken their steps."""
@@ -236,11 +255,17 @@ class KernelUnit:
                 self._changed[query.name] = query
                 self._eager = self._eager or query.eager
             self._held += int(step.rows.nbytes)
-        self._attempts, self._until, self.losses = 0, 0.0, 0
+        for batch in found.batches:
+            self._batches.append(batch)
+            self._eager = self._eager or batch.sink.guarantee == "at least once"
+            self._held += int(batch.rows.nbytes)
+        if not self._blocked:
+            self._attempts, self._until, self.losses = 0, 0.0, 0
 
     def commit_due(self, now: float) -> bool:
         """Whether it is time: what commits take is a tenth, or too much has come together."""
-        return self.unsaved and (self._eager or now >= self._next_commit or self._held > _MOST_HELD)
+        pressing = self._eager or self._blocked or self._held > _MOST_HELD
+        return self.unsaved and (pressing or now >= self._next_commit)
 
     def commit(self, manifest: Manifest) -> Delivered:
         """Stage what each query holds, commit all in one transaction, publish.
@@ -252,9 +277,10 @@ class KernelUnit:
         began = time.perf_counter()
         position, tuples = self.cohort.position, self.cohort.tuples
         read = tuples - self.cohort.kept_tuples
-        done = deliver(list(self._changed.values()), manifest, (self.cohort.id, position, read))
+        self._blocked = True
+        done = deliver(list(self._changed.values()), manifest, (self.cohort.id, position, read), self._batches)
         self.cohort.kept, self.cohort.kept_tuples = position, tuples
-        self._changed, self._held, self._eager = {}, 0, False
+        self._changed, self._batches, self._held, self._eager, self._blocked = {}, [], 0, False, False
         took = time.perf_counter() - began
         self._next_commit = time.time() + took * (1 / _COMMITS - 1)
         return done
@@ -279,20 +305,37 @@ class KernelUnit:
         rows = [_as(part.remove_column(0), schema) for part in answer.parts]
         return pa.concat_tables([schema.empty_table(), *rows])
 
-    def _split(self, answer: Answer) -> list[tuple[LiveQuery, pa.Table]]:
-        """The results by query."""
-        found = []
+    def _split(self, answer: Answer, batches: list[Batch]) -> Iterator[tuple[int, pa.Table]]:
+        """The results by query; those for a sink that queries share become batches."""
         for part in answer.parts:
-            numbers = part.column(NUMBER).to_numpy()
-            if not len(numbers):
+            whose = part.column(NUMBER).to_numpy()
+            if not len(whose):
                 continue
-            firsts = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1))
+            firsts = np.flatnonzero(np.diff(whose, prepend=whose[0] - 1))
+            counts = np.diff(firsts, append=len(whose))
             rows = part.remove_column(0)
-            for first, end in zip(firsts, [*firsts[1:], len(numbers)], strict=True):
-                query = self._by_number.get(int(numbers[first]))
-                if query is not None:
-                    found.append((query, rows.slice(first, end - first)))
-        return found
+            together: dict[str, list[int]] = {}
+            numbers = whose[firsts].tolist()
+            for i, number in enumerate(numbers):
+                if number not in self._by_number or number in answer.errors:
+                    continue
+                if number in self._places:
+                    together.setdefault(self._places[number].name, []).append(i)
+                else:
+                    yield number, rows.slice(firsts[i], counts[i])
+            for chosen in together.values():
+                its = rows
+                if len(chosen) < len(numbers):
+                    mask = np.zeros(len(numbers), dtype=bool)
+                    mask[chosen] = True
+                    its = rows.filter(pa.array(np.repeat(mask, counts)))
+                batches.append(self._batch([numbers[i] for i in chosen], counts[chosen], its))
+
+    def _batch(self, numbers: Sequence[int], counts: NDArray[np.int64], stamped: pa.Table) -> Batch:
+        """The rows of queries with a shared sink, all of the same columns."""
+        queries = tuple(self._by_number[number] for number in numbers)
+        rows, due = unstamped(_as(stamped, queries[0].evaluation.schema))
+        return Batch(self._places[numbers[0]], queries, counts, rows, due)
 
 
 def _as(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from headgate.engine.sink.shared import Shared
 from headgate.errors import HeadgateError
 from headgate.model.operator import FREE
 from headgate.monitor.figures import Response, Served
-from headgate.monitor.responses import Responses
+from headgate.monitor.responses import Responses, magnitudes
 
 Status = Literal["running", "paused", "failed"]
 Floats = NDArray[np.float64]
@@ -212,6 +213,17 @@ class LiveQuery:
         self.kept = self._ahead = progress
         self._rows, self._due = [], []
 
+    def counted(self, results: int) -> None:
+        """Take note of results in a shared sink that the manifest has counted."""
+        old = self.kept
+        run, total = old.run + 1, old.results + results
+        self.kept = replace(old, run=run, results=total)
+        self._ahead = self.kept if self._ahead is old else replace(self._ahead, run=run, results=total)
+
+    def hold(self, rows: pa.Table, due: Floats) -> None:
+        """Keep results that somebody else has kept so far."""
+        self._rows, self._due = [*self._rows, rows], [*self._due, due]
+
     def publish(self) -> None:
         """Show what is committed. A run whose publishing failed is shown before the next is staged."""
         if self._unpublished is not None and not isinstance(self.sink, Shared):
@@ -230,11 +242,6 @@ class LiveQuery:
         return replace(self._ahead, run=run, receipt=receipt, results=results), np.concatenate(due)
 
     # How it fares
-
-    def answered(self, waited: Floats) -> None:
-        """Take note of the response times of results."""
-        self.responses.add(waited)
-        self.served.answer(len(waited), Response.of(waited))
 
     def succeeded(self) -> None:
         """Take note that a run has gone well."""
@@ -266,6 +273,35 @@ class LiveQuery:
             self.sink.close()
         except HeadgateError as error:
             _log.warning("query %s: %s", self.name, error)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The response times of results that went out, those of a query one after the other: so many of each."""
+
+    queries: Sequence[LiveQuery]
+    counts: NDArray[np.int64]
+    times: Floats
+
+    @classmethod
+    def of(cls, query: LiveQuery, times: Floats) -> "Answered":
+        """Those of one query."""
+        return cls((query,), np.array([times.size]), times)
+
+    def note(self) -> None:
+        """Let each query take note of its own."""
+        ends = np.cumsum(self.counts)
+        starts = ends - self.counts
+        sums = np.add.reduceat(self.times, starts).tolist()
+        longest = np.maximum.reduceat(self.times, starts).tolist()
+        squares = np.add.reduceat(self.times**2, starts).tolist()
+        classes = magnitudes(self.times).tolist()
+        for query, count, first, end, *found in zip(
+            self.queries, self.counts.tolist(), starts.tolist(), ends.tolist(), sums, longest, squares, strict=True
+        ):
+            response = Response(*found)
+            query.responses.take(response.total, response.longest, classes[first:end])
+            query.served.answer(count, response)
 
 
 _NONE: Floats = np.empty(0)

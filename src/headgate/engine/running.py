@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from headgate.engine.delivery import StagingError
+from headgate.engine.delivery import SharedSinkError, StagingError
 from headgate.engine.kernel.program import Answer, Program
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.prepared import Prepared
-from headgate.engine.query import Floats, LiveQuery
+from headgate.engine.query import Answered
 from headgate.engine.reader import JobInput
 from headgate.engine.resident.lane import LaneLostError
 from headgate.engine.units import LiveUnit
@@ -27,14 +27,14 @@ class Done:
     Some queries may have failed where the others went on: the kernel could not compute them (`failed`), their sinks
     did not take what they got at once (`unsent`), or with the commit (`unstaged`), or do not show what is committed
     (`hidden`). The first two stay where the run began, the third where the manifest has them, the last have gone on.
-    `lost` says that the lane died under the run.
+    `lost` says that the lane died under the run, `blocked` that the sink which all share took nothing.
     """
 
     started: float
     finished: float
     positions: Mapping[str, tuple[int, int]]
     read: int = 0
-    waited: Sequence[tuple[LiveQuery, Floats]] = ()
+    waited: Sequence[Answered] = ()
     results: Mapping[str, int] = field(default_factory=dict)
     spark: float = 0.0
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -43,6 +43,7 @@ class Done:
     hidden: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
     lost: bool = False
+    blocked: bool = False
 
     @property
     def bad(self) -> Mapping[str, str]:
@@ -52,7 +53,7 @@ class Done:
     @property
     def response(self) -> Response:
         """The response times of all results."""
-        return Response.of(np.concatenate([each for _, each in self.waited])) if self.waited else Response()
+        return Response.of(np.concatenate([each.times for each in self.waited])) if self.waited else Response()
 
 
 def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest) -> Done:
@@ -64,16 +65,18 @@ def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest) -> Done:
     except Exception as error:  # noqa: BLE001 - whatever it is, it is this unit's alone
         lost = isinstance(error, LaneLostError)
         return Done(started, time.time(), {}, spark=timed.seconds, error=message(error), lost=lost)
-    waited: list[tuple[LiveQuery, Floats]] = []
+    waited: list[Answered] = []
     unsent: dict[str, str] = {}
     for query, step in found.steps:
         try:
             if (times := query.take(step)).size:
-                waited.append((query, times))
+                waited.append(Answered.of(query, times))
         except Exception as error:  # noqa: BLE001 - a sink of one query is nothing to the others
             unsent[query.name] = message(error)
     results = {query.name: step.rows.num_rows for query, step in found.steps if step.rows.num_rows}
-    why = None
+    for batch in found.batches:
+        results |= {query.name: count for query, count in zip(batch.queries, batch.counts.tolist(), strict=True)}
+    why, blocked = None, False
     unstaged: dict[str, str] = {}
     hidden: dict[str, str] = {}
     if len(found.failed) + len(unsent) < len(unit.queries):
@@ -87,9 +90,11 @@ def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest) -> Done:
         except StagingError as problem:
             unstaged = {name: message(each) for name, each in problem.failed.items()}
         except Exception as problem:  # noqa: BLE001 - as above
-            why = message(problem)
+            why, blocked = message(problem), isinstance(problem, SharedSinkError)
     bad = found.failed, unsent, unstaged, hidden
-    return Done(started, time.time(), found.positions, found.read, waited, results, timed.seconds, *bad, why)
+    return Done(
+        started, time.time(), found.positions, found.read, waited, results, timed.seconds, *bad, why, blocked=blocked
+    )
 
 
 class _Timed:

@@ -387,8 +387,8 @@ class Scheduler:
         self.overhead.runs += 1
         self.overhead.busy += took
         self.overhead.around += took - done.spark
-        for query, waited in done.waited:
-            query.answered(waited)
+        for answered in done.waited:
+            answered.note()
         if done.error is not None:
             self._failed(unit, n, done, too_long=too_long)
             return
@@ -450,7 +450,7 @@ class Scheduler:
             unit.most = max(1, n // 4)
         unit.losses += done.lost
         errors = unit.rest(time.time())
-        if unit.losses < _LOSSES and errors < _ERRORS:
+        if done.blocked or (unit.losses < _LOSSES and errors < _ERRORS):
             _log.warning("unit %s: %s; trying again", unit.name, done.error)
             return
         unit.losses = 1

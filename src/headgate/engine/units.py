@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from headgate.engine.batch import Batch
 from headgate.engine.delivery import Delivered, deliver
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
 from headgate.engine.lanes import Executor
@@ -23,12 +24,16 @@ MOST_SEGMENTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """What a unit found in a train: a step of each query that it moves or has results for, and who failed."""
+    """What a unit found in a train: steps of queries, results of queries that share a sink, and who failed.
+
+    Whoever moves along with the others has a step only if it has results.
+    """
 
     steps: Sequence[tuple[LiveQuery, Step]]
     positions: Mapping[str, tuple[int, int]]
     read: int
     failed: Mapping[str, str] = field(default_factory=dict)
+    batches: Sequence[Batch] = ()
 
 
 class LiveUnit(Protocol):

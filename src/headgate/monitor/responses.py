@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +11,12 @@ from numpy.typing import NDArray
 _PER_DECADE = 20
 """Classes of magnitude per factor of ten: a quantile is exact to about 6 %."""
 _LEAST = 1e-9
+
+
+def magnitudes(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The class of magnitude of each value."""
+    found: NDArray[np.int64] = np.floor(_PER_DECADE * np.log10(np.maximum(values, _LEAST))).astype(np.int64)
+    return found
 
 
 @dataclass
@@ -23,15 +30,15 @@ class Responses:
 
     def add(self, values: NDArray[np.float64]) -> None:
         """Take values of 0 or more."""
-        if not len(values):
-            return
-        self.count += len(values)
-        self.total += float(values.sum())
-        self.most = max(self.most, float(values.max()))
-        classes = np.floor(_PER_DECADE * np.log10(np.maximum(values, _LEAST))).astype(np.int64)
-        self._classes.update(
-            dict(zip(*(each.tolist() for each in np.unique(classes, return_counts=True)), strict=True))
-        )
+        if len(values):
+            self.take(float(values.sum()), float(values.max()), magnitudes(values).tolist())
+
+    def take(self, total: float, most: float, classes: Sequence[int]) -> None:
+        """Take values of these magnitudes, by their sum and the greatest of them."""
+        self.count += len(classes)
+        self.total += total
+        self.most = max(self.most, most)
+        self._classes.update(classes)
 
     @property
     def mean(self) -> float:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, micros, queued, stream_input
 from headgate.engine.log.manifest import Progress
@@ -62,10 +63,8 @@ class TrainEvaluation:
 
     def absorb(self, progress: Progress, stamped: pa.Table, low: int, high: int) -> Step:
         """A step whose rows, with their times of arrival, are there already."""
-        last = stamped.num_columns - 1
-        due = micros(stamped.column(last)) / 1e6
-        moved = replace(progress, cursors={self.plan.stream: high})
-        return Step(stamped.remove_column(last), due, moved, high - low)
+        rows, due = unstamped(stamped)
+        return Step(rows, due, replace(progress, cursors={self.plan.stream: high}), high - low)
 
     def needed(self, progress: Progress, stream: str) -> int:
         """Nothing before the cursor."""
@@ -91,3 +90,9 @@ class TrainEvaluation:
 
     def _input(self, low: int, high: int) -> JobInput:
         return JobInput({self.plan.stream: stream_input(self._log, self._log.slices(low, high), None)})
+
+
+def unstamped(rows: pa.Table) -> tuple[pa.Table, NDArray[np.float64]]:
+    """Rows without their times of arrival, which stand in the last column, and these in seconds."""
+    last = rows.num_columns - 1
+    return rows.remove_column(last), micros(rows.column(last)) / 1e6

@@ -255,11 +255,13 @@ class Manifest:
         runs: Sequence[tuple[str, Progress, Progress]],
         cohort: tuple[int, int, int] | None = None,
         shared: Mapping[str, Mapping[str, Any]] | None = None,
+        counted: Mapping[str, int] | None = None,
     ) -> None:
         """Commit what a job did, all or nothing.
 
         For each query that has something of its own: from one progress to the next. For a cohort: its id, where all
-        its members are now, and how many tuples they have read. For sinks that queries share: their receipts.
+        its members are now, and how many tuples they have read. For sinks that queries share: their receipts, and
+        how many results in them are new, by query.
         """
         with self._transaction() as db:
             for query, old, new in runs:
@@ -269,6 +271,8 @@ class Manifest:
                 self._move_cohort(db, known, position, read)
             for name, receipt in (shared or {}).items():
                 db.execute("INSERT OR REPLACE INTO shared VALUES (?, ?)", (name, json.dumps(receipt)))
+            statement = "UPDATE query SET run = run + 1, results = results + ? WHERE name = ?"
+            db.executemany(statement, ((results, query) for query, results in (counted or {}).items()))
 
     @staticmethod
     def _move(db: sqlite3.Connection, query: str, old: Progress, new: Progress) -> None:

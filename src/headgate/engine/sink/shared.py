@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from threading import RLock
 
-import numpy as np
 import pyarrow as pa
 
 from headgate.engine.sink.protocol import Guarantee, Opening, Receipt, Sink
@@ -57,11 +56,11 @@ class Shared:
                 self._begin(opening)
             self._writers += 1
 
-    def stage(self, results: Sequence[tuple[str, pa.Table]]) -> Receipt:
-        """Take the rows of queries, by name, as one run."""
+    def stage(self, results: Sequence[tuple[str | pa.Array, pa.Table]]) -> Receipt:
+        """Take rows as one run, under the name of the query or, for each row, of its own."""
         tables = [rows if rows.schema.equals(self._columns) else rows.cast(self._columns) for _, rows in results]
-        whose = np.repeat(np.arange(len(results)), [table.num_rows for table in tables])
-        names = pa.array([query for query, _ in results], pa.string()).take(pa.array(whose))
+        whose = [pa.repeat(pa.scalar(name), len(rows)) if isinstance(name, str) else name for name, rows in results]
+        names = pa.chunked_array(whose, pa.string())
         rows = pa.concat_tables([self._columns.empty_table(), *tables])
         run = self._run + 1
         return {"run": run, "receipt": self.sink.stage(run, rows.add_column(0, QUERY, names))}
