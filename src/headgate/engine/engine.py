@@ -8,7 +8,6 @@ import statistics
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -23,16 +22,17 @@ from pyspark.sql import SparkSession
 from headgate.engine.capacity import Capacity, Lanes
 from headgate.engine.drafts import Draft, Drafts
 from headgate.engine.evaluation import Evaluation
-from headgate.engine.fused import KernelUnit, Kin
-from headgate.engine.fusing import Fuser
+from headgate.engine.fused import KernelUnit
 from headgate.engine.intake import LiveStream
 from headgate.engine.lanes import JobLane
 from headgate.engine.log.manifest import Manifest, Progress, StoredTrain
 from headgate.engine.log.stream import StreamLog
+from headgate.engine.placing import Placing
 from headgate.engine.prepared import Prepared, Views
 from headgate.engine.query import Definition, LiveQuery
 from headgate.engine.reader import JobInput
-from headgate.engine.resident.lane import Channel, ResidentLane
+from headgate.engine.resident.lane import Channel
+from headgate.engine.residents import Residents
 from headgate.engine.scheduler import Scheduler
 from headgate.engine.session import session
 from headgate.engine.sink.memory_tables import MemoryTables
@@ -44,7 +44,7 @@ from headgate.engine.sql.plan import BySession, Plan
 from headgate.engine.status import NAME as STATUS
 from headgate.engine.status import Snapshot, snapshot
 from headgate.engine.tables import Table, Tables
-from headgate.engine.units import LiveUnit, SingleUnit
+from headgate.engine.units import LiveUnit
 from headgate.engine.windows import Time, Window
 from headgate.errors import HeadgateError, InputError
 from headgate.policy.clustered_bsd import ClusteredBsd
@@ -64,8 +64,6 @@ _MOST = 200_000
 _MICROS = 1_000_000
 _KERNEL_RUN = 0.002
 """Seconds of a run of the kernel over nothing, until it is measured."""
-_RESIDENTS: "weakref.WeakSet[ResidentLane]" = weakref.WeakSet()
-"""The resident lanes of all engines of this process: each has a slot of Spark's for good."""
 _log = logging.getLogger(__name__)
 
 
@@ -111,16 +109,14 @@ class Engine:
         self._streams: dict[str, LiveStream] = {}
         self._queries: dict[str, LiveQuery] = {}
         self._drafts = Drafts(self._views, self._streams, self._tables, self.state / "panes")
-        self._capacity = Capacity.of(lanes, self.spark.sparkContext.defaultParallelism)
-        self._channel = channel
-        self._residents: list[ResidentLane] = []
-        made = [JobLane(f"lane-{i + 1}", self.spark) for i in range(self._capacity.jobs)]
+        capacity = Capacity.of(lanes, self.spark.sparkContext.defaultParallelism)
+        made = [JobLane(f"lane-{i + 1}", self.spark) for i in range(capacity.jobs)]
         self._scheduler = Scheduler(made, self._manifest, self._recorder, self._chores)
+        self._residents = Residents(self.spark, self._scheduler, capacity.resident, self.state / "lanes", channel)
+        self._placing = Placing(self._scheduler, self._residents, self._manifest, self._streams, self._tables)
         self._absent: set[str] = set()
         self._taken: set[str] = set()
         self._shared: dict[str, Shared] = {}
-        self._fusing = False
-        self._fuser: Fuser | None = None
         self._began = time.time()
         self._started = False
         self._last: Snapshot | None = None
@@ -174,14 +170,10 @@ class Engine:
         if name not in self._tables.columns:
             self._check_names("table", [name])
         self._tables.take(name, source, self.spark)
-        for query in [each for each in self._queries.values() if name in each.draft.plan.tables]:
+        concerned = [query for query in self._queries.values() if name in query.draft.plan.tables]
+        for query in concerned:
             self._scheduler.call(partial(self._draw_up_again, query))
-            if self._scheduler.home(query) and not self._in_kernel(query):
-                self._scheduler.apart(query)
-                self._scheduler.exchange(query, partial(SingleUnit, query))
-        for unit in self._scheduler.units:
-            if isinstance(unit, KernelUnit) and any(name in query.draft.plan.tables for query in unit.queries):
-                self._scheduler.when_free(unit, partial(unit.install_again, self._tables.snapshots))
+        self._placing.compiled_again(concerned)
 
     def query(
         self,
@@ -259,8 +251,8 @@ class Engine:
         self._queries.update({query.name: query for query in made})
         self._taken.update(query.name.lower() for query in made)
         if self._started:
-            self._place(made)
-            self._fuse()
+            self._placing.place(made)
+            self._placing.look()
 
     def _draw_up_again(self, query: LiveQuery) -> None:
         query.draft = self._drafts.again(query.draft)
@@ -295,44 +287,6 @@ class Engine:
                 f"another {changed}",
                 "Remove it first (engine.remove), or give it another name.",
             )
-
-    def _place(self, queries: Sequence[LiveQuery]) -> None:
-        """Give queries units to run in: those of the kernel together, where they stand at the same tuple."""
-        units: list[LiveUnit] = []
-        groups: dict[Any, list[LiveQuery]] = {}
-        for query in queries:
-            if not self._in_kernel(query):
-                units.append(SingleUnit(query))
-                continue
-            kin = Kin.of(query)
-            alone = None if self._fusing and query.status == "running" else query.name
-            groups.setdefault((kin, query.progress.cursors[kin.stream], alone), []).append(query)
-        units += [self._kernel_unit(group) for group in groups.values()]
-        if groups:
-            self._open_residents()
-        self._scheduler.add(units)
-
-    def _in_kernel(self, query: LiveQuery) -> bool:
-        """Whether the kernel is to run a query: on job lanes only if that fuses it with others."""
-        return query.compiled is not None and (self._fusing or self._capacity.resident > 0)
-
-    def _kernel_unit(self, queries: Sequence[LiveQuery]) -> KernelUnit:
-        log = self._streams[queries[0].evaluation.streams[0]].log
-        return KernelUnit(queries, log, self._tables.snapshots, self._manifest)
-
-    def _open_residents(self) -> None:
-        """Start the resident lanes, when there is something for them to do."""
-        if self._residents:
-            return
-        # Other engines of this process may have some on the same Spark, and a slot has to be left for jobs.
-        free = self.spark.sparkContext.defaultParallelism - 1 - len(_RESIDENTS)
-        if free < self._capacity.resident:
-            _log.warning("Spark has slots for %d of %d resident lanes", max(0, free), self._capacity.resident)
-        for i in range(min(free, self._capacity.resident)):
-            lane = ResidentLane(f"resident-{i + 1}", self.spark, channel=self._channel, folder=self.state / "lanes")
-            _RESIDENTS.add(lane)
-            self._residents.append(lane)
-            self._scheduler.call(partial(self._scheduler.lanes.append, lane))
 
     # What happens to it
 
@@ -391,7 +345,7 @@ class Engine:
             _log.warning("query %s of this state folder is not registered; its tuples are kept for it", absent)
         made = self._made(policy, train, options)
         self._use(*made, options, fuse=policy == AUTO if fuse is None else fuse)
-        self._place(list(self._queries.values()))
+        self._placing.place(list(self._queries.values()))
         self._scheduler.start()
         self._started = True
         for stream in self._streams.values():
@@ -413,23 +367,9 @@ class Engine:
                 "a policy is switched while the engine runs", "one that has not started", "Call start()."
             )
         made = self._made(policy, train, options)
-        if self._fuser:
-            self._fuser.close()
+        self._placing.rest()
         self._scheduler.call(lambda: self._use(*made, options, fuse=policy == AUTO if fuse is None else fuse))
-        self._regroup()
-
-    def _regroup(self) -> None:
-        """Give queries the units that go with how they are fused now."""
-        for query in list(self._queries.values()):
-            if not self._fusing:
-                self._scheduler.apart(query)
-            kernel = isinstance(self._scheduler.unit_of(query), KernelUnit)
-            if kernel and not self._in_kernel(query):
-                self._scheduler.exchange(query, partial(SingleUnit, query))
-            elif self._in_kernel(query) and not kernel:
-                self._open_residents()
-                self._scheduler.exchange(query, partial(self._kernel_unit, [query]))
-        self._fuse()
+        self._placing.place_again(list(self._queries.values()))
 
     def _made(
         self, policy: str, train: Train | Mapping[str, float] | None, options: Mapping[str, Any]
@@ -449,9 +389,7 @@ class Engine:
         for query in list(self._queries.values()):
             query.forget()
         self._scheduler.use(name, made, bounds.most)
-        self._fusing = fuse
-        clusters = made.clusters if isinstance(made, ClusteredBsd) else None
-        self._fuser = Fuser(self._scheduler, clusters) if fuse else None
+        self._placing.use(made.clusters if isinstance(made, ClusteredBsd) else None, fuse=fuse)
 
     def _bounds(self) -> dict[str, float]:
         """A slice of time in which the overhead of a run is a tenth, for most queries."""
@@ -491,7 +429,7 @@ class Engine:
         for stream in self._streams.values():
             stream.stop()
         self._scheduler.stop(grace)
-        _RESIDENTS.difference_update(self._residents)
+        self._residents.close()
         if self._housekeeper:
             self._housekeeper.join()
         for query in self._queries.values():
@@ -577,7 +515,8 @@ class Engine:
             began = time.perf_counter()
             self._write_status(self.status(), running=True)
             took = time.perf_counter() - began
-            self._fuse()
+            self._residents.adjust()
+            self._placing.look()
             now = time.time()
             for query in {id(query.sink): query for query in list(self._queries.values())}.values():
                 try:
@@ -585,18 +524,6 @@ class Engine:
                 except HeadgateError as error:
                     # What is committed is not lost: the next tick tries again.
                     _log.warning("query %s: %s", query.name, error)
-
-    def _fuse(self) -> None:
-        for unit in list(self._scheduler.units):
-            query = unit.queries[0]
-            well = query.status == "running" and not query.attempts and not query.unsaved
-            if isinstance(unit, SingleUnit) and well and self._in_kernel(query):
-                # It was let go when its sink failed.
-                self._scheduler.exchange(query, partial(self._kernel_unit, [query]))
-        fuser = self._fuser
-        for stream in list(self._streams.values()):
-            if fuser:
-                fuser.look(stream.log, time.time())
 
     def _write_status(self, found: Snapshot, *, running: bool) -> None:
         file = self.state / STATUS

@@ -79,6 +79,7 @@ class Scheduler:
         self._models: Sequence[Unit] = ()
         self._home: dict[str, LiveUnit] = {}
         self._assigned: dict[str, _Assigned] = {}
+        self._retiring: set[str] = set()
         self._todo: deque[tuple[Callable[[], None], threading.Event]] = deque()
         self._wake = threading.Event()
         self._stopping = False
@@ -120,6 +121,31 @@ class Scheduler:
             pass
         if failed:
             raise failed[0]
+
+    def enlist(self, lane: Lane) -> None:
+        """Have one more lane."""
+        self.call(lambda: self.lanes.append(lane))
+
+    def retire(self, lane: Lane) -> bool:
+        """Give a lane nothing more to do, and cancel what it does. True once it is none of the lanes any more."""
+        gone: list[bool] = []
+
+        def change() -> None:
+            self._retiring.add(lane.name)
+            if lane.name in self._assigned:
+                lane.cancel()
+                return
+            self.lanes.remove(lane)
+            self._retiring.discard(lane.name)
+            gone.append(True)
+
+        self.call(change)
+        return bool(gone)
+
+    def longest(self, kind: Literal["jobs", "resident"], now: float) -> float:
+        """Seconds that the longest run under way has taken on lanes of a kind."""
+        lanes = {lane.name for lane in self.lanes if lane.kind == kind}
+        return max((now - each.since for name, each in self._assigned.copy().items() if name in lanes), default=0.0)
 
     def add(self, units: Sequence[LiveUnit]) -> None:
         """Take units into the plan."""
@@ -289,7 +315,7 @@ class Scheduler:
             self._catch_up()
             self._look_around()
             for lane in self.lanes:
-                if lane.name not in self._assigned and not self._stopping:
+                if lane.name not in self._assigned and lane.name not in self._retiring and not self._stopping:
                     self._decide(lane)
 
     def _until(self) -> float:

@@ -4,7 +4,6 @@ import threading
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from headgate.engine.engine import _RESIDENTS
 from headgate.engine.evaluation import by_panes
 from headgate.engine.log import stream
 from headgate.engine.log.manifest import Manifest
@@ -97,10 +96,10 @@ def abandon(engine):
     for thread in threads:
         if thread is not None and thread.is_alive():
             thread.join()
-    for lane in engine._residents:
+    for lane in engine._residents.lanes:
         # Its thread may have died of the crash, and its task would stay in a slot that the next engine needs.
         if lane._task:
             lane._task.drop()
-    _RESIDENTS.difference_update(engine._residents)
+    engine._residents.close()
     engine._recorder.close()
     engine._manifest._db.close()

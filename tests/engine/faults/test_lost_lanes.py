@@ -20,7 +20,7 @@ COUNT = "SELECT k, count(*) AS n FROM s GROUP BY k"
 
 def worker(engine):
     """The process of the resident lane, once it is there."""
-    (lane,) = engine._residents
+    (lane,) = engine._residents.lanes
     assert lane.ready(60)
     return lane._task._process.pid
 

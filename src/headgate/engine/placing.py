@@ -1,0 +1,99 @@
+"""Which unit runs a query: one of the kernel's, where it can be; fused with others, where that is worth it."""
+
+import time
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
+
+from headgate.engine.fused import KernelUnit, Kin
+from headgate.engine.fusing import Fuser
+from headgate.engine.intake import LiveStream
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.query import LiveQuery
+from headgate.engine.residents import Residents
+from headgate.engine.scheduler import Scheduler
+from headgate.engine.tables import Tables
+from headgate.engine.units import LiveUnit, SingleUnit
+
+
+class Placing:
+    """Gives queries units, and others when that has changed which decides it: the policy, lanes, errors."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        residents: Residents,
+        manifest: Manifest,
+        streams: Mapping[str, LiveStream],
+        tables: Tables,
+    ) -> None:
+        self._scheduler, self._residents, self._manifest = scheduler, residents, manifest
+        self._streams, self._tables = streams, tables
+        self._fuser: Fuser | None = None
+
+    def use(self, clusters: int | None, *, fuse: bool) -> None:
+        """Fuse from now on, by clusters of the policy's if it has some, or do not."""
+        self._fuser = Fuser(self._scheduler, clusters) if fuse else None
+
+    def rest(self) -> None:
+        """Fuse no more."""
+        if self._fuser:
+            self._fuser.close()
+
+    def place(self, queries: Sequence[LiveQuery]) -> None:
+        """Give new queries units: those of the kernel together, where they stand at the same tuple."""
+        units: list[LiveUnit] = []
+        groups: dict[Hashable, list[LiveQuery]] = {}
+        for query in queries:
+            if not self._in_kernel(query):
+                units.append(SingleUnit(query))
+                continue
+            kin = Kin.of(query)
+            alone = None if self._fuser and query.status == "running" else query.name
+            groups.setdefault((kin, query.progress.cursors[kin.stream], alone), []).append(query)
+        units += [self._kernel_unit(group) for group in groups.values()]
+        if groups:
+            self._residents.open()
+        self._scheduler.add(units)
+
+    def place_again(self, queries: Sequence[LiveQuery]) -> None:
+        """Give queries the units that go with how they are fused now."""
+        for query in queries:
+            if not self._fuser:
+                self._scheduler.apart(query)
+            kernel = isinstance(self._scheduler.unit_of(query), KernelUnit)
+            if kernel and not self._in_kernel(query):
+                self._scheduler.exchange(query, partial(SingleUnit, query))
+            elif self._in_kernel(query) and not kernel:
+                self._residents.open()
+                self._scheduler.exchange(query, partial(self._kernel_unit, [query]))
+        self.look()
+
+    def compiled_again(self, queries: Sequence[LiveQuery]) -> None:
+        """See that queries run as what they have become, over tables that have changed."""
+        for query in queries:
+            if self._scheduler.home(query) and not self._in_kernel(query):
+                self._scheduler.apart(query)
+                self._scheduler.exchange(query, partial(SingleUnit, query))
+        homes = {id(unit): unit for query in queries if (unit := self._scheduler.home(query))}
+        for unit in homes.values():
+            if isinstance(unit, KernelUnit):
+                self._scheduler.when_free(unit, partial(unit.install_again, self._tables.snapshots))
+
+    def look(self) -> None:
+        """Take back whoever was let go and is well again, and fuse what can be fused."""
+        for unit in list(self._scheduler.units):
+            query = unit.queries[0]
+            well = query.status == "running" and not query.attempts and not query.unsaved
+            if isinstance(unit, SingleUnit) and well and self._in_kernel(query):
+                self._scheduler.exchange(query, partial(self._kernel_unit, [query]))
+        if fuser := self._fuser:
+            for stream in list(self._streams.values()):
+                fuser.look(stream.log, time.time())
+
+    def _in_kernel(self, query: LiveQuery) -> bool:
+        """Whether the kernel is to run a query: on job lanes only if that fuses it with others."""
+        return query.compiled is not None and (self._fuser is not None or self._residents.wanted > 0)
+
+    def _kernel_unit(self, queries: Sequence[LiveQuery]) -> KernelUnit:
+        log = self._streams[queries[0].evaluation.streams[0]].log
+        return KernelUnit(queries, log, self._tables.snapshots, self._manifest)
