@@ -15,6 +15,7 @@ from headgate.engine.resident.lane import LaneLostError
 from headgate.engine.running import run
 from headgate.engine.scheduler import Scheduler
 from headgate.engine.session import session
+from headgate.engine.sink import shared
 from headgate.engine.sink.memory_tables import MemoryTables
 from headgate.engine.sink.protocol import Opening
 from headgate.engine.sql.plan import Catalog, Relation
@@ -184,6 +185,94 @@ def test_a_query_whose_sink_fails_is_let_go_and_the_others_lose_nothing(place, g
     settle(SingleUnit(bad), 100, lane, place.manifest)
     assert bad.sink.table().column("v").to_pylist() == [0, 2, 4, 6, 8]
     assert place.manifest.progress("bad") == bad.progress
+
+
+def alerts(place, out):
+    """Queries of one shape that share a sink, and one alike that has its own."""
+    made = [place.live(f"above_{k}", f"SELECT k, v FROM s WHERE v > {k}", sink=out) for k in (1, 4, 8, 20)]
+    return [*made, place.live("own", "SELECT k, v FROM s WHERE v > 5")]
+
+
+EXPECTED = sorted((f"above_{k}", v) for k in (1, 4, 8) for v in range(10) if v > k)
+
+
+def found(out):
+    table = out.sink.table()
+    return sorted(zip(table.column("query").to_pylist(), table.column("v").to_pylist(), strict=True))
+
+
+@pytest.mark.parametrize("n", [1, 3, 100])
+@pytest.mark.parametrize("sink", [MemoryTables, Held])
+def test_results_for_a_shared_sink_stay_together_and_are_counted_by_query(place, n, sink):
+    out = shared("all", sink())
+    queries = alerts(place, out)
+    unit, lane = place.unit(queries), InProcess()
+    feed(place.log, TIMES)
+    settle(unit, n, lane, place.manifest)
+    assert found(out) == EXPECTED
+    assert queries[-1].sink.table().column("v").to_pylist() == [6, 7, 8, 9]
+    assert [query.progress.results for query in queries] == [8, 5, 1, 0, 4]
+    for query in queries:
+        assert place.manifest.progress(query.name).results == query.progress.results
+        assert place.manifest.progress(query.name).run == query.progress.run == query.durable.run
+        assert place.manifest.progress(query.name).tuples == 10 == query.progress.tuples
+
+
+def test_response_times_of_a_batch_are_noted_by_query(place):
+    queries = alerts(place, shared("all", MemoryTables()))
+    unit = place.unit(queries)
+    feed(place.log, TIMES)
+    done = run(unit, 100, InProcess(), place.manifest)
+    for answered in done.waited:
+        answered.note()
+    assert done.results == {"above_1": 8, "above_4": 5, "above_8": 1, "own": 4}
+    assert [query.responses.count for query in queries] == [8, 5, 1, 0, 4] == [q.served.results for q in queries]
+    for query in queries[:3]:
+        assert 0 < query.responses.total == pytest.approx(query.served.response.total)
+        assert query.responses.most == query.served.response.longest > 0
+        assert query.served.response.squares <= query.responses.most * query.responses.total
+    assert done.response.total == pytest.approx(sum(query.responses.total for query in queries))
+
+
+@pytest.mark.parametrize("guarantee", ["exactly once", "at least once"])
+def test_a_shared_sink_that_fails_holds_the_unit_until_it_is_mended(place, guarantee):
+    out = shared("all", Broken(guarantee))
+    queries = alerts(place, out)
+    unit, lane = place.unit(queries), InProcess()
+    feed(place.log, TIMES)
+    for errors in (1, 2, 3):
+        done = run(unit, 4, lane, place.manifest)
+        assert (done.blocked, done.bad, done.error) == (True, {}, "there is no room")
+        assert unit.rest(0.0) == errors
+        # What has to go out first has been read; nothing comes on top of it.
+        assert (unit.cohort.position, unit.cohort.kept) == (4, 0)
+        assert all(place.manifest.progress(query.name).cursors == {"s": 0} for query in queries)
+    out.sink.broken = False
+    unit._until = 0.0
+    settle(unit, 4, lane, place.manifest)
+    assert found(out) == EXPECTED
+    assert unit.rest(0.0) == 1
+    assert [place.manifest.progress(query.name).results for query in queries] == [8, 5, 1, 0, 4]
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_who_is_let_go_between_commits_takes_its_rows_along_or_finds_them_again(place, back):
+    out = shared("all", Held())
+    queries = alerts(place, out)
+    unit, lane = place.unit(queries), InProcess()
+    feed(place.log, TIMES)
+    unit._next_commit = float("inf")
+    assert run(unit, 6, lane, place.manifest).error is None
+    assert unit.unsaved
+    gone = queries[0]
+    unit.release([gone], unit.cohort.kept if back else 6, place.manifest)
+    # A crash now would repeat what is not committed, for both.
+    assert place.manifest.progress(gone.name).cursors == {"s": 0}
+    settle(unit, 100, lane, place.manifest)
+    assert found(out) == [row for row in EXPECTED if row[0] != gone.name]
+    settle(SingleUnit(gone), 100, lane, place.manifest)
+    assert found(out) == EXPECTED
+    assert place.manifest.progress(gone.name).results == gone.progress.results == 8
 
 
 def test_queries_join_and_leave_a_unit_between_two_runs(place):

@@ -4,6 +4,7 @@ import threading
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from engine.log.logs import SCHEMA, feed, opened
 from headgate.engine.evaluation.protocol import Setting, stream_input
@@ -148,3 +149,12 @@ def test_last_columns_are_cast_by_position_whatever_their_names(setting):
         (1, 12.0, "3"),
         (2, 15.0, "3"),
     }
+
+
+def test_a_second_session_reads_trains_where_the_first_is_the_active_one(spark):
+    first, second = session(spark), session(spark)
+    Views(first)
+    # Whoever makes a table of rows makes the session active.
+    first.createDataFrame([(1,)], "v INT")
+    Views(second)
+    assert SparkSession.getActiveSession()._jsparkSession.equals(first._jsparkSession)

@@ -2,7 +2,8 @@
 
 import json
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -51,7 +52,8 @@ class Views:
         self.spark = spark
         # Executors need not have Headgate installed: the reader travels with the plan.
         cloudpickle.register_pickle_by_value(reader)  # type: ignore[no-untyped-call]
-        spark.dataSource.register(TrainSource)
+        with _active(spark):
+            spark.dataSource.register(TrainSource)
         self._lock = threading.Lock()
         self._streams: dict[str, StructType] = {}
         self._loaded: dict[tuple[str, str], DataFrame] = {}
@@ -131,6 +133,24 @@ def _cast(frame: DataFrame, types: pa.Schema) -> DataFrame:
     renamed = frame.toDF(*(f"c{i}" for i in range(len(kinds))))
     cast = renamed.select(*(renamed[f"c{i}"].cast(kind) for i, kind in enumerate(kinds)))
     return cast.toDF(*plain, *(f.name for f in wanted))
+
+
+@contextmanager
+def _active(spark: SparkSession) -> Iterator[None]:
+    """Make a session the active one of this thread for a while.
+
+    Spark looks for a data source of the same name in the active session, which may be that of another engine.
+    """
+    sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]  # noqa: SLF001
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)  # noqa: SLF001
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
 
 
 def _nullable(schema: StructType) -> StructType:
