@@ -174,8 +174,8 @@ def test_a_query_whose_sink_fails_is_let_go_and_the_others_lose_nothing(place, g
     done = run(unit, 4, lane, place.manifest)
     assert set(done.bad) == {"bad"}
     if done.unstaged:
-        bad.roll_back()
         unit.release([bad], unit.cohort.kept, place.manifest)
+        bad.roll_back()
     else:
         unit.release([bad], 0, place.manifest)
     settle(unit, 100, lane, place.manifest)
@@ -281,8 +281,7 @@ def test_queries_join_and_leave_a_unit_between_two_runs(place):
     feed(place.log, TIMES[:1])
     for each in (unit, other := place.unit([second])):
         settle(each, 100, lane, place.manifest)
-    other.release([second], 4, place.manifest)
-    unit.add([second], place.manifest)
+    assert unit.take_over([other], place.manifest) == [second]
     assert unit.name not in ("a", "b")
     feed(place.log, TIMES[1:2])
     settle(unit, 100, lane, place.manifest)

@@ -33,6 +33,7 @@ from headgate.engine.query import Definition, LiveQuery
 from headgate.engine.reader import JobInput
 from headgate.engine.resident.lane import Channel
 from headgate.engine.residents import Residents
+from headgate.engine.running import message
 from headgate.engine.scheduler import Scheduler
 from headgate.engine.session import session
 from headgate.engine.sink.memory_tables import MemoryTables
@@ -255,7 +256,7 @@ class Engine:
             self._placing.look()
 
     def _draw_up_again(self, query: LiveQuery) -> None:
-        query.draft = self._drafts.again(query.draft)
+        query.draft, query.alone = self._drafts.again(query.draft), None
 
     def _start(self, streams: Sequence[str], start: str) -> dict[str, int]:
         logs = {name: self._streams[name].log for name in streams}
@@ -515,8 +516,11 @@ class Engine:
             began = time.perf_counter()
             self._write_status(self.status(), running=True)
             took = time.perf_counter() - began
-            self._residents.adjust()
-            self._placing.look()
+            try:
+                self._residents.adjust()
+                self._placing.look()
+            except Exception as error:  # noqa: BLE001 - a full disk, say; the next look tries again
+                _log.warning("units stay as they are: %s", message(error))
             now = time.time()
             for query in {id(query.sink): query for query in list(self._queries.values())}.values():
                 try:

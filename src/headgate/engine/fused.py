@@ -64,8 +64,14 @@ class KernelUnit:
     in_kernel = True
 
     def __init__(
-        self, queries: Sequence[LiveQuery], log: StreamLog, tables: Mapping[str, str], manifest: Manifest
+        self,
+        queries: Sequence[LiveQuery],
+        log: StreamLog,
+        tables: Mapping[str, str],
+        manifest: Manifest,
+        cohort: int | None = None,
     ) -> None:
+        """The queries stand at the same tuple; the manifest makes a cohort of them, or has one already."""
         self.name = f"{log.name}-{next(_made)}" if len(queries) > 1 else queries[0].name
         self.busy = False
         self.hold: int | None = None
@@ -90,15 +96,22 @@ class KernelUnit:
         self._mark_seen: int | None = None
         position = queries[0].progress.cursors[log.name]
         self.program = Program(log.name, self._tables)
-        self.cohort = Cohort(manifest.join(log.name, position, _names(queries)), log.name, position, position)
+        if cohort is None:
+            cohort = manifest.join(log.name, position, _names(queries))
+        self.cohort = Cohort(cohort, log.name, position, position)
         self._enter(queries)
 
     # Who is in it
 
-    def add(self, queries: Sequence[LiveQuery], manifest: Manifest) -> None:
-        """Take queries in that stand at the unit's position, with nothing in memory on either side."""
-        manifest.join(self._log.name, self.cohort.position, _names(queries), self.cohort.id)
+    def take_over(self, others: Sequence["KernelUnit"], manifest: Manifest) -> Sequence[LiveQuery]:
+        """Take in the queries of units that stand at the same position, with nothing in memory on either side."""
+        queries = [query for unit in others for query in unit.queries]
+        position = self.cohort.position
+        manifest.join(self._log.name, position, _names(queries), self.cohort.id)
+        for unit in others:
+            unit.let_go(unit.queries, position)
         self._enter(queries)
+        return queries
 
     def _enter(self, queries: Sequence[LiveQuery]) -> None:
         self._install(queries)
@@ -110,9 +123,12 @@ class KernelUnit:
             self.name = f"{self._log.name}-{next(_made)}"
         self.limit = min(self.limit, *(query.limit for query in queries))
 
-    def like(self, queries: Sequence[LiveQuery], manifest: Manifest) -> "KernelUnit":
-        """Another unit on the same stream."""
-        made = KernelUnit(queries, self._log, self._tables, manifest)
+    def part(self, queries: Sequence[LiveQuery], manifest: Manifest) -> "KernelUnit":
+        """Give some queries a unit of their own; there is nothing in memory."""
+        position = self.cohort.position
+        cohort = manifest.join(self._log.name, position, _names(queries))
+        self.let_go(queries, position)
+        made = KernelUnit(queries, self._log, self._tables, manifest, cohort)
         made.losses, made.most = self.losses, self.most
         return made
 
@@ -141,7 +157,12 @@ class KernelUnit:
 
         What they have in memory goes with them; but who is sent back to what the manifest keeps finds it again.
         """
+        # First what can fail: then nothing has changed.
         manifest.leave(_names(queries))
+        self.let_go(queries, position)
+
+    def let_go(self, queries: Sequence[LiveQuery], position: int) -> None:
+        """The same for those whom the manifest has somewhere else already."""
         gone = set(_names(queries))
         if position != self.cohort.kept:
             for batch in self._batches:

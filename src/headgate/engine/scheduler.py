@@ -2,6 +2,7 @@
 
 import logging
 import math
+import sqlite3
 import threading
 import time
 from collections import deque
@@ -24,6 +25,9 @@ from headgate.record import Changed, Planned, Ran, Recorder
 
 _TICK = 0.2
 """Seconds after which the loop looks around even if nothing has happened: limits, rests, statistics."""
+
+_AGAIN = 0.5
+"""Seconds until a change is tried again that could not be written."""
 
 _LOSSES, _ERRORS = 2, 3
 """So many lanes lost, or errors, in a row, and a unit is taken apart to find out whose fault it is."""
@@ -80,6 +84,7 @@ class Scheduler:
         self._home: dict[str, LiveUnit] = {}
         self._assigned: dict[str, _Assigned] = {}
         self._retiring: set[str] = set()
+        self._delayed: dict[str, tuple[float, Callable[[], None]]] = {}
         self._todo: deque[tuple[Callable[[], None], threading.Event]] = deque()
         self._wake = threading.Event()
         self._stopping = False
@@ -181,10 +186,7 @@ class Scheduler:
             units = [first, *others]
             free = all(unit in self.units and not unit.busy and unit.cohort.position == at for unit in units)
             if free and all(self._saved(unit) for unit in units):
-                queries = [query for unit in others for query in unit.queries]
-                for unit in others:
-                    unit.release(unit.queries, at, self._manifest)
-                first.add(queries, self._manifest)
+                queries = first.take_over(others, self._manifest)
                 self._replace(others, [])
                 self._home.update({query.name: first for query in queries})
                 made.append(True)
@@ -255,10 +257,10 @@ class Scheduler:
         if not isinstance(unit, KernelUnit) or not self._saved(unit):
             return ()
         made: list[LiveUnit] = []
-        for group in groups:
-            unit.release(group, unit.cohort.position, self._manifest)
-            made.append(unit.like(group, self._manifest))
-        self._replace([], made)
+        try:
+            made.extend(unit.part(group, self._manifest) for group in groups)
+        finally:
+            self._replace([], made)
         return made
 
     def measured(self, name: str) -> Unit | None:
@@ -303,7 +305,7 @@ class Scheduler:
             lane.close()
         self._catch_up()
         for unit in self.units:
-            if isinstance(unit, KernelUnit):
+            if isinstance(unit, KernelUnit) and unit.name not in self._delayed:
                 self._saved(unit)
 
     # The loop
@@ -334,6 +336,8 @@ class Scheduler:
             change, made = self._todo.popleft()
             try:
                 change()
+            except Exception as error:  # noqa: BLE001 - a full disk, say: whatever it is, the others go on
+                _log.warning("could not take note: %s", message(error))
             finally:
                 made.set()
 
@@ -346,6 +350,12 @@ class Scheduler:
             if now - assigned.since > assigned.runs[0][0].limit:
                 assigned.too_long = True
                 lane.cancel()
+        for name, (due, change) in list(self._delayed.items()):
+            if now >= due:
+                del self._delayed[name]
+                for unit in self.units:
+                    unit.busy = unit.busy and unit.name != name
+                change()
         if now - self._refreshed >= self._measured.period:
             self._refreshed = now
             self._prepare(self._measured.units())
@@ -438,24 +448,42 @@ class Scheduler:
 
         One that the kernel cannot compute is Spark's from now on, one whose sink fails until that is mended.
         """
-        ((low, high),) = done.positions.values() if isinstance(unit, KernelUnit) else [(0, 0)]
+        if not isinstance(unit, KernelUnit):
+            for query in queries:
+                self._note(query, done.bad[query.name], n)
+            return
         made: list[LiveUnit] = []
-        for query in queries:
-            name, error = query.name, done.bad[query.name]
-            at = high if name in done.hidden else low
-            if name in done.unstaged:
-                query.roll_back()
-                at = unit.cohort.kept if isinstance(unit, KernelUnit) else 0
-            if isinstance(unit, KernelUnit):
-                unit.release([query], at, self._manifest)
+        try:
+            for query in queries:
+                self._let_go(unit, query, done)
                 made.append(SingleUnit(query))
-            if name in done.failed:
-                _log.warning("query %s: %s; Spark runs it from now on", name, error)
-                query.alone = error
-            else:
-                self._note(query, error, n)
-        if isinstance(unit, KernelUnit):
+                if query.name in done.failed:
+                    _log.warning("query %s: %s; Spark runs it from now on", query.name, done.failed[query.name])
+                    query.alone = done.failed[query.name]
+                else:
+                    self._note(query, done.bad[query.name], n)
+        except sqlite3.Error as error:
+            # Not even that can be written now. The unit has gone on without them, and must not be committed so.
+            left = queries[len(made) :]
+            for query in left:
+                query.reason = f"{done.bad[query.name]}; and its state folder: {message(error)}"
+            _log.warning("unit %s waits: %s", unit.name, message(error))
+            self._put_off(unit, partial(self._expel, unit, n, done, left))
+        finally:
             self._replace([] if unit.queries else [unit], made)
+
+    def _let_go(self, unit: KernelUnit, query: LiveQuery, done: Done) -> None:
+        ((low, high),) = done.positions.values()
+        if query.name in done.unstaged:
+            unit.release([query], unit.cohort.kept, self._manifest)
+            query.roll_back()
+        else:
+            unit.release([query], high if query.name in done.hidden else low, self._manifest)
+
+    def _put_off(self, unit: LiveUnit, change: Callable[[], None]) -> None:
+        """Make a change that failed a little later; the unit does not run before."""
+        unit.busy = True
+        self._delayed[unit.name] = time.time() + _AGAIN, change
 
     def _note(self, query: LiveQuery, error: str, n: int, *, too_long: bool = False) -> None:
         """Take note of an error that is the query's own."""
@@ -489,8 +517,8 @@ class Scheduler:
         if self._saved(unit):
             unit.release([query], unit.cohort.position, self._manifest)
         else:
-            query.roll_back()
             unit.release([query], unit.cohort.kept, self._manifest)
+            query.roll_back()
         query.alone = done.error
         self._replace([unit], [SingleUnit(query)])
 

@@ -57,9 +57,13 @@ def test_a_snapshot_that_is_deleted_stops_only_queries_that_read_it_anew_until_t
     engine.table("d", names)
     engine.query("joined", JOINED)
     engine.query("counted", counted, window="3s")
-    shutil.rmtree(engine.state / "tables" / "d")
     engine.start("fcfs")
-    fed.feed(7)
+    engine.pause("counted")
+    fed.feed(3)
+    caught_up(engine, "joined", position=3)
+    shutil.rmtree(engine.state / "tables" / "d")
+    engine.resume("counted")
+    fed.feed(4)
     until(lambda: query(engine, "counted").status == "failed")
     assert str(engine.state / "tables" / "d") in query(engine, "counted").reason
     assert "\n" not in query(engine, "counted").reason
@@ -72,3 +76,21 @@ def test_a_snapshot_that_is_deleted_stops_only_queries_that_read_it_anew_until_t
     assert engine.wait(120)
     found = [(row["name"], row["n"]) for row in engine.results("counted").to_pylist()]
     assert sorted(found) == sorted([("one", 1), ("zero", 1)] * 2 + [("one", 0), ("zero", 1)])
+
+
+def test_a_snapshot_that_nobody_has_read_yet_stops_its_queries_until_the_table_is_read_again(engine, fed, names):
+    engine.table("d", names)
+    engine.query("joined", JOINED)
+    engine.query("all", ALL)
+    shutil.rmtree(engine.state / "tables" / "d")
+    engine.start("fcfs")
+    fed.feed(7)
+    until(lambda: query(engine, "joined").status == "failed")
+    assert str(engine.state / "tables" / "d") in query(engine, "joined").reason
+    caught_up(engine, "all", position=7)
+    engine.table("d", names)
+    engine.resume("joined")
+    fed.end()
+    assert engine.wait(120)
+    assert sorted(column(engine, "joined")) == [0, 1, 3, 4, 6]
+    assert engine.queries["joined"].why_not is None
