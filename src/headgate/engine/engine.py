@@ -111,8 +111,9 @@ class Engine:
         self._queries: dict[str, LiveQuery] = {}
         self._drafts = Drafts(self._views, self._streams, self._tables, self.state / "panes")
         capacity = Capacity.of(lanes, self.spark.sparkContext.defaultParallelism)
+        self._look = threading.Event()
         made = [JobLane(f"lane-{i + 1}", self.spark) for i in range(capacity.jobs)]
-        self._scheduler = Scheduler(made, self._manifest, self._recorder, self._chores)
+        self._scheduler = Scheduler(made, self._manifest, self._recorder, self._chores, self._look.set)
         self._residents = Residents(self.spark, self._scheduler, capacity.resident, self.state / "lanes", channel)
         self._placing = Placing(self._scheduler, self._residents, self._manifest, self._streams, self._tables)
         self._absent: set[str] = set()
@@ -121,7 +122,7 @@ class Engine:
         self._began = time.time()
         self._started = False
         self._last: Snapshot | None = None
-        self._ending = threading.Event()
+        self._ending = False
         self._housekeeper: threading.Thread | None = None
 
     # What there is
@@ -426,7 +427,8 @@ class Engine:
         """Stop: sources first, then runs under way are finished, or rolled back if they take longer than `grace`."""
         if self._last:
             return self._last
-        self._ending.set()
+        self._ending = True
+        self._look.set()
         for stream in self._streams.values():
             stream.stop()
         self._scheduler.stop(grace)
@@ -510,24 +512,31 @@ class Engine:
 
     def _keep_house(self) -> None:
         """What takes longer than a decision may: writing the status, planning fused units."""
-        took = 0.0
-        # With very many queries, looking at them must not keep them from running.
-        while not self._ending.wait(max(_STATUS_EVERY, _LOOKS * took)):
-            began = time.perf_counter()
-            self._write_status(self.status(), running=True)
-            took = time.perf_counter() - began
+        due = time.monotonic()
+        while not self._ending:
+            self._look.wait(max(0.0, due - time.monotonic()))
+            self._look.clear()
             try:
                 self._residents.adjust()
                 self._placing.look()
             except Exception as error:  # noqa: BLE001 - a full disk, say; the next look tries again
                 _log.warning("units stay as they are: %s", message(error))
-            now = time.time()
-            for query in {id(query.sink): query for query in list(self._queries.values())}.values():
-                try:
-                    query.sink.tick(now)
-                except HeadgateError as error:
-                    # What is committed is not lost: the next tick tries again.
-                    _log.warning("query %s: %s", query.name, error)
+            began = time.monotonic()
+            if began >= due:
+                self._write_status(self.status(), running=True)
+                self._tick()
+                # With very many queries, looking at them must not keep them from running.
+                due = began + max(_STATUS_EVERY, _LOOKS * (time.monotonic() - began))
+
+    def _tick(self) -> None:
+        """Let sinks do what is due by the time."""
+        now = time.time()
+        for query in {id(query.sink): query for query in list(self._queries.values())}.values():
+            try:
+                query.sink.tick(now)
+            except HeadgateError as error:
+                # What is committed is not lost: the next tick tries again.
+                _log.warning("query %s: %s", query.name, error)
 
     def _write_status(self, found: Snapshot, *, running: bool) -> None:
         file = self.state / STATUS

@@ -71,12 +71,14 @@ class Scheduler:
         manifest: Manifest,
         recorder: Recorder,
         chores: Callable[[], None] = lambda: None,
+        met: Callable[[], None] = lambda: None,
     ) -> None:
+        """Does `chores` about once a second, and says when a unit has `met` the position at which it holds."""
         self.lanes = list(lanes)
         self.units: list[LiveUnit] = []
         self.overhead = Overhead()
         self.policy_name = ""
-        self._manifest, self._recorder, self._chores = manifest, recorder, chores
+        self._manifest, self._recorder, self._chores, self._met = manifest, recorder, chores, met
         self._policy: Policy | None = None
         self._most = math.inf
         self._measured = Measured([], in_jobs=True)
@@ -432,6 +434,8 @@ class Scheduler:
             self._expel(unit, n, done, [query for query in unit.queries if query.name in bad])
             return
         unit.served.ran(done.read, took)
+        if unit.hold is not None and any(at >= unit.hold for _, at in done.positions.values()):
+            self._met()
         if len(unit.queries) == 1:
             unit.queries[0].succeeded()
             unit.queries[0].served.ran(done.read, took)
