@@ -1,5 +1,6 @@
 """The engine: streams, tables and queries on one Spark session, scheduled until it is stopped."""
 
+import gc
 import json
 import logging
 import re
@@ -19,6 +20,7 @@ import pyarrow as pa
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from headgate.engine import memory
 from headgate.engine.capacity import Capacity, Lanes
 from headgate.engine.drafts import Draft, Drafts
 from headgate.engine.evaluation import Evaluation
@@ -27,6 +29,7 @@ from headgate.engine.intake import LiveStream
 from headgate.engine.lanes import JobLane
 from headgate.engine.log.manifest import Manifest, Progress, StoredTrain
 from headgate.engine.log.stream import StreamLog
+from headgate.engine.memory import uncollected
 from headgate.engine.placing import Placing
 from headgate.engine.prepared import Prepared, Views
 from headgate.engine.query import Definition, LiveQuery
@@ -207,6 +210,7 @@ class Engine:
             start=start,
         )
 
+    @uncollected()
     def query_many(
         self,
         texts: Mapping[str, str],
@@ -348,6 +352,7 @@ class Engine:
         made = self._made(policy, train, options)
         self._use(*made, options, fuse=policy == AUTO if fuse is None else fuse)
         self._placing.place(list(self._queries.values()))
+        memory.settle()
         self._scheduler.start()
         self._started = True
         for stream in self._streams.values():
@@ -441,6 +446,7 @@ class Engine:
         self._write_status(last, running=False)
         self._recorder.close()
         self._manifest.close()
+        gc.unfreeze()
         if self._owns_spark:
             self.spark.stop()
         return last

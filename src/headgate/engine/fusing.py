@@ -27,8 +27,9 @@ from headgate.policy.clusters import logarithmic
 _FEW = 20
 """Runs of a unit before its cost is believed."""
 
-_ENOUGH = 4.0
-"""A unit whose work in a train is so many times its overhead may be worth taking apart."""
+_SPARE, _LEAST_OVERHEAD = 0.1, 0.001
+"""Each unit more costs the overhead of a run once more: together so much of the work at most. And the overhead, in
+seconds, below which no measurement is believed."""
 
 _PATIENCE = 5.0
 """Seconds between two changes of the units of one stream."""
@@ -97,9 +98,10 @@ class Fuser:
         if len(unit.queries) < 2 or measured is None or served.runs < _FEW:
             return
         n = served.tuples / served.runs
-        if measured.cost.b * n < _ENOUGH * measured.cost.a:
-            return
         groups = grouped(unit.queries, measured, n, self._clusters)
+        most = 1 + int(_SPARE * measured.cost.b * n / max(measured.cost.a, _LEAST_OVERHEAD))
+        if len(groups) > most:
+            groups = [*groups[: most - 1], [query for group in groups[most - 1 :] for query in group]]
         if len(groups) < 2:
             return
         if made := self._scheduler.split(unit, groups):

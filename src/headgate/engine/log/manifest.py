@@ -271,8 +271,13 @@ class Manifest:
                 self._move_cohort(db, known, position, read)
             for name, receipt in (shared or {}).items():
                 db.execute("INSERT OR REPLACE INTO shared VALUES (?, ?)", (name, json.dumps(receipt)))
-            statement = "UPDATE query SET run = run + 1, results = results + ? WHERE name = ?"
-            db.executemany(statement, ((results, query) for query, results in (counted or {}).items()))
+            if counted:
+                # One statement: between two, other threads would have their turn for longer than all of them take.
+                db.execute(
+                    "UPDATE query SET run = run + 1, results = results + new.value"
+                    " FROM json_each(?) AS new WHERE name = new.key",
+                    (json.dumps(counted),),
+                )
 
     @staticmethod
     def _move(db: sqlite3.Connection, query: str, old: Progress, new: Progress) -> None:
