@@ -85,7 +85,8 @@ def abandon(engine):
     """What is left of a process that has died: nothing. Its threads end, its files are let go of."""
     engine._scheduler._stopping = True
     engine._scheduler.wake()
-    engine._ending.set()
+    engine._ending = True
+    engine._look.set()
     for live in engine._streams.values():
         live._stop.set()
     threads = [live._thread for live in engine._streams.values()]
