@@ -1,14 +1,49 @@
 """Results of many queries that go to one place: they stay together, and are only counted by query."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from headgate.engine.kernel.program import NUMBER
 from headgate.engine.query import Floats, LiveQuery
 from headgate.engine.sink.shared import Shared
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What the kernel found for queries of one shape, by their numbers: so many rows of each, one after the other."""
+
+    numbers: Sequence[int]
+    counts: Ints
+    rows: pa.Table
+
+    @classmethod
+    def of(cls, table: pa.Table, known: Container[int], failed: Container[int]) -> "Part":
+        """From rows with a first column of numbers: those of the known ones that have not failed."""
+        whose = table.column(NUMBER).to_numpy()
+        firsts = np.flatnonzero(np.diff(whose, prepend=whose[0] - 1)) if len(whose) else np.empty(0, np.int64)
+        made = cls(whose[firsts].tolist(), np.diff(firsts, append=len(whose)), table.remove_column(0))
+        return made.only([number for number in made.numbers if number in known and number not in failed])[0]
+
+    def each(self) -> Iterator[tuple[int, int, int]]:
+        """Number by number, the first of its rows and how many they are."""
+        first = 0
+        for number, count in zip(self.numbers, self.counts.tolist(), strict=True):
+            yield number, first, count
+            first += count
+
+    def only(self, numbers: Sequence[int]) -> tuple["Part", NDArray[np.bool_] | slice]:
+        """The part of some of its numbers, in their order; and which rows these are."""
+        if len(numbers) == len(self.numbers):
+            return self, slice(None)
+        kept = np.isin(self.numbers, numbers)
+        rows = np.repeat(kept, self.counts)
+        return Part(numbers, self.counts[kept], self.rows.filter(pa.array(rows))), rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +52,7 @@ class Batch:
 
     sink: Shared
     queries: tuple[LiveQuery, ...]
-    counts: NDArray[np.int64]
+    counts: Ints
     rows: pa.Table
     due: Floats
 

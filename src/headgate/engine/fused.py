@@ -2,21 +2,19 @@
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from headgate.engine.batch import Batch
+from headgate.engine.batch import Batch, Part
 from headgate.engine.compiled import Compiled, added, alone
 from headgate.engine.delivery import Delivered, deliver
 from headgate.engine.evaluation.by_panes import PaneEvaluation
 from headgate.engine.evaluation.per_train import TrainEvaluation, unstamped
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting, queued, stream_input
-from headgate.engine.kernel.program import NUMBER, Answer, Program, Remove
+from headgate.engine.kernel.program import Answer, Program, Remove
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.log.stream import StreamLog
@@ -246,13 +244,16 @@ class KernelUnit:
         steps: list[tuple[LiveQuery, Step]] = []
         partials: dict[str, pa.Table] = {}
         batches: list[Batch] = []
-        for number, rows in self._split(answer, batches):
-            query = self._by_number[number]
-            if isinstance(query.evaluation, TrainEvaluation):
-                named = _as(rows, query.evaluation.schema)
-                steps.append((query, query.evaluation.absorb(query.progress, named, low, high)))
+        for table in answer.parts:
+            part = Part.of(table, self._by_number, answer.errors)
+            if not part.numbers:
+                continue
+            if isinstance(self._by_number[part.numbers[0]].evaluation, TrainEvaluation):
+                found, more = self._stepped(part, low, high)
+                steps += found
+                batches += more
             else:
-                partials[query.name] = rows
+                partials |= {self._by_number[k].name: part.rows.slice(at, n) for k, at, n in part.each()}
         window = self.kin.window
         late = self._log.late(low, high, window) if window and high > low else 0
         for name, panes in self._panes.items():
@@ -265,21 +266,21 @@ class KernelUnit:
                 steps.append((query, step))
             except HeadgateError as error:
                 failed[name] = str(error)
-        return Evaluated(steps, {self._log.name: (low, high)}, high - low, failed, batches)
+        size = sum(part.nbytes for part in answer.parts)
+        return Evaluated(steps, {self._log.name: (low, high)}, high - low, failed, batches, size)
 
     def move(self, found: Evaluated) -> None:
         """The cohort goes on; its queries have taken their steps."""
         ((low, high),) = found.positions.values()
         self.cohort.position, self.cohort.tuples = high, self.cohort.tuples + high - low
-        for query, step in found.steps:
+        for query, _ in found.steps:
             if query.unsaved:
                 self._changed[query.name] = query
                 self._eager = self._eager or query.eager
-            self._held += int(step.rows.nbytes)
+        self._held += found.size
         for batch in found.batches:
             self._batches.append(batch)
             self._eager = self._eager or batch.sink.guarantee == "at least once"
-            self._held += int(batch.rows.nbytes)
         if not self._blocked:
             self._attempts, self._until, self.losses = 0, 0.0, 0
 
@@ -323,46 +324,34 @@ class KernelUnit:
         if answer.errors:
             raise HeadgateError(answer.errors[0])
         schema = self._panes[name].schema
-        rows = [_as(part.remove_column(0), schema) for part in answer.parts]
+        rows = [part.remove_column(0).rename_columns(schema.names) for part in answer.parts]
         return pa.concat_tables([schema.empty_table(), *rows])
 
-    def _split(self, answer: Answer, batches: list[Batch]) -> Iterator[tuple[int, pa.Table]]:
-        """The results by query; those for a sink that queries share become batches."""
-        for part in answer.parts:
-            whose = part.column(NUMBER).to_numpy()
-            if not len(whose):
+    def _stepped(self, part: Part, low: int, high: int) -> tuple[list[tuple[LiveQuery, Step]], list[Batch]]:
+        """Rows with their times of arrival: steps of queries, and batches for the sinks that queries share."""
+        rows, due = unstamped(part.rows)
+        part = replace(part, rows=rows)
+        together: dict[str, list[int]] = {}
+        named: dict[tuple[str, ...], pa.Table] = {}
+        steps: list[tuple[LiveQuery, Step]] = []
+        for number, first, count in part.each():
+            if number in self._places:
+                together.setdefault(self._places[number].name, []).append(number)
                 continue
-            firsts = np.flatnonzero(np.diff(whose, prepend=whose[0] - 1))
-            counts = np.diff(firsts, append=len(whose))
-            rows = part.remove_column(0)
-            together: dict[str, list[int]] = {}
-            numbers = whose[firsts].tolist()
-            for i, number in enumerate(numbers):
-                if number not in self._by_number or number in answer.errors:
-                    continue
-                if number in self._places:
-                    together.setdefault(self._places[number].name, []).append(i)
-                else:
-                    yield number, rows.slice(firsts[i], counts[i])
-            for chosen in together.values():
-                its = rows
-                if len(chosen) < len(numbers):
-                    mask = np.zeros(len(numbers), dtype=bool)
-                    mask[chosen] = True
-                    its = rows.filter(pa.array(np.repeat(mask, counts)))
-                batches.append(self._batch([numbers[i] for i in chosen], counts[chosen], its))
-
-    def _batch(self, numbers: Sequence[int], counts: NDArray[np.int64], stamped: pa.Table) -> Batch:
-        """The rows of queries with a shared sink, all of the same columns."""
-        queries = tuple(self._by_number[number] for number in numbers)
-        rows, due = unstamped(_as(stamped, queries[0].evaluation.schema))
-        return Batch(self._places[numbers[0]], queries, counts, rows, due)
-
-
-def _as(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The rows under the names of a schema, which may repeat; a last column beyond it stays as it is."""
-    names = [*schema.names, *rows.column_names[len(schema) :]]
-    return rows.rename_columns(names)
+            query = self._by_number[number]
+            names = tuple(query.evaluation.schema.names)
+            if names not in named:
+                named[names] = rows.rename_columns(names)
+            moved = replace(query.progress, cursors={self._log.name: high})
+            mine = named[names].slice(first, count)
+            steps.append((query, Step(mine, due[first : first + count], moved, high - low)))
+        batches: list[Batch] = []
+        for numbers in together.values():
+            its, chosen = part.only(numbers)
+            queries = tuple(self._by_number[number] for number in its.numbers)
+            same = its.rows.rename_columns(queries[0].evaluation.schema.names)
+            batches.append(Batch(self._places[numbers[0]], queries, its.counts, same, due[chosen]))
+        return steps, batches
 
 
 def _names(queries: Sequence[LiveQuery]) -> list[str]:

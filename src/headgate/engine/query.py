@@ -288,6 +288,13 @@ class Answered:
         """Those of one query."""
         return cls((query,), np.array([times.size]), times)
 
+    @classmethod
+    def together(cls, some: Sequence["Answered"]) -> "Answered":
+        """Those of several, which need not be of different queries."""
+        queries = [query for each in some for query in each.queries]
+        counts, times = (np.concatenate([getattr(each, name) for each in some]) for name in ("counts", "times"))
+        return cls(queries, counts, times)
+
     def note(self) -> None:
         """Let each query take note of its own."""
         ends = np.cumsum(self.counts)

@@ -15,7 +15,7 @@ from headgate.engine.evaluation.protocol import NOTHING
 from headgate.engine.fused import KernelUnit
 from headgate.engine.lanes import Lane
 from headgate.engine.log.manifest import Manifest
-from headgate.engine.query import LiveQuery
+from headgate.engine.query import Answered, LiveQuery
 from headgate.engine.running import Done, message, run
 from headgate.engine.units import MOST_SEGMENTS, LiveUnit, SingleUnit, model, segments
 from headgate.model.unit import Unit
@@ -425,8 +425,8 @@ class Scheduler:
         self.overhead.runs += 1
         self.overhead.busy += took
         self.overhead.around += took - done.spark
-        for answered in done.waited:
-            answered.note()
+        if done.waited:
+            Answered.together(done.waited).note()
         if done.error is not None:
             self._failed(unit, n, done, too_long=too_long)
             return

@@ -26,7 +26,7 @@ MOST_SEGMENTS = 64
 class Evaluated:
     """What a unit found in a train: steps of queries, results of queries that share a sink, and who failed.
 
-    Whoever moves along with the others has a step only if it has results.
+    Whoever moves along with the others has a step only if it has results. `size` is what results take, in bytes.
     """
 
     steps: Sequence[tuple[LiveQuery, Step]]
@@ -34,6 +34,7 @@ class Evaluated:
     read: int
     failed: Mapping[str, str] = field(default_factory=dict)
     batches: Sequence[Batch] = ()
+    size: int = 0
 
 
 class LiveUnit(Protocol):
