@@ -15,7 +15,8 @@ Floats = NDArray[np.float64]
 Rows = Callable[[int, Floats], pa.Table]
 """Makes tuples: the number of the first, and when each arrives."""
 
-_EVERY = 0.02
+_EVERY = 0.005
+"""Seconds between two trains."""
 
 
 class Played:
@@ -49,7 +50,7 @@ class Played:
                 if due > done:
                     self._append(intake, start + times[done:due])
                     done = due
-                elif intake.wait(_EVERY):
+                if intake.wait(_EVERY):
                     return
 
     def _append(self, intake: Intake, stamps: Floats) -> None:
