@@ -119,6 +119,7 @@ class Engine:
         self._scheduler = Scheduler(made, self._manifest, self._recorder, self._chores, self._look.set)
         self._residents = Residents(self.spark, self._scheduler, capacity.resident, self.state / "lanes", channel)
         self._placing = Placing(self._scheduler, self._residents, self._manifest, self._streams, self._tables)
+        self._kernel_job: float | None = None
         self._absent: set[str] = set()
         self._taken: set[str] = set()
         self._shared: dict[str, Shared] = {}
@@ -281,8 +282,18 @@ class Engine:
         return out
 
     def _live(self, draft: Draft, group: str, out: Sink | Shared, limit: float, progress: Progress) -> LiveQuery:
-        job = _KERNEL_RUN if draft.compiled else self._warm(draft.name, draft.evaluation)
-        return LiveQuery(draft, group, out, limit, progress, empty_job=job)
+        return LiveQuery(draft, group, out, limit, progress, empty_job=self._empty_run(draft))
+
+    def _empty_run(self, draft: Draft) -> float:
+        """Seconds that a run over nothing takes: of the query's own, or of one of the kernel's."""
+        if draft.compiled is None:
+            return self._warm(draft.name, draft.evaluation)
+        if self._residents.wanted:
+            return _KERNEL_RUN
+        if self._kernel_job is None:
+            # What the kernel runs in is a job here, and one is as good as another.
+            self._kernel_job = self._warm(draft.name, draft.evaluation)
+        return self._kernel_job
 
     def _check_known(self, name: str, definition: Mapping[str, Any]) -> None:
         known = self._manifest.definition(name)

@@ -165,11 +165,12 @@ def test_members_are_where_their_cohort_is_and_only_those_with_results_are_touch
     entered(manifest, "p", "q", "r")
     cohort = manifest.join("s", 4, ["p", "q"])
     new = replace(BEGIN, run=1, cursors={"s": 9}, receipt={"n": 1}, results=2, tuples=77)
-    manifest.commit([("q", BEGIN, new)], (cohort, 9, 5))
-    manifest.commit([], (cohort, 12, 3))
+    only_results = replace(BEGIN, run=3, receipt={"path": 'it\'s 1 "x"'}, results=5)
+    manifest.commit([("q", BEGIN, new), ("p", BEGIN, only_results)], (cohort, 9, 5))
+    manifest.commit([], (cohort, 12, 3), counted={"p": 4})
     fresh = again(manifest, path)
     assert fresh.progress_of(["p", "q", "r"]) == {
-        "p": replace(BEGIN, cursors={"s": 12}, tuples=8),
+        "p": replace(only_results, run=4, results=9, cursors={"s": 12}, tuples=8),
         "q": replace(new, cursors={"s": 12}, tuples=8),
         "r": BEGIN,
     }

@@ -11,10 +11,8 @@ import numpy as np
 from headgate.engine.compiled import Compiled, added
 from headgate.engine.explain.written import tables, text
 from headgate.engine.kernel.batch import Formulas
-from headgate.engine.kernel.family import Family
-from headgate.engine.kernel.index import EACH
-from headgate.engine.kernel.ir import Literal, Lookup, Node, Segment
-from headgate.engine.kernel.matcher import Matcher
+from headgate.engine.kernel.ir import Literal, Lookup, Segment
+from headgate.engine.kernel.matcher import Matcher, Seen
 
 _FORMS = {
     "=": "{} = ?",
@@ -53,24 +51,19 @@ def conditions(members: Sequence[Compiled]) -> tuple[Condition, ...]:
 
 
 def _behind(prefix: tuple[Lookup, ...], shapes: dict[Segment, list[tuple[Literal, ...]]]) -> list[Condition]:
-    formulas = Formulas()
-    matcher = Matcher(formulas)
+    matcher = Matcher(Formulas())
     count = 0
     for shape, constants in shapes.items():
         numbers = np.arange(count, count := count + len(constants))
         matcher.add(shape.where, added(shape, numbers.tolist(), constants).constants, numbers)
     names = tables(prefix)
 
-    def condition(family: Family) -> Condition:
-        operands = [formulas.nodes[matcher.operands[each].formula] for each in family.operands]
-        texts = [_text(node, sign, names) for node, sign in zip(operands, family.signs, strict=True)]
-        chosen = tuple(texts[k] for k in family.choice.by)
-        rest = tuple(texts[k] for k in family.choice.rest)
-        tried = family.choice.path == EACH
-        return Condition(() if tried else chosen, (*chosen, *rest) if tried else rest, len(family.slots))
+    def texts(atoms: Sequence[Seen], *, indexed: bool) -> tuple[str, ...]:
+        chosen = [atom for atom in atoms if (atom.role == "index") == indexed]
+        return tuple(_FORMS[atom.sign].format(text(atom.operand, names)) for atom in chosen)
 
-    return [condition(family) for family in matcher.families.values() if family.operands]
-
-
-def _text(node: Node, sign: str, names: dict[str, str]) -> str:
-    return _FORMS[sign].format(text(node, names))
+    return [
+        Condition(texts(atoms, indexed=True), texts(atoms, indexed=False), queries)
+        for atoms, queries in matcher.seen()
+        if atoms
+    ]

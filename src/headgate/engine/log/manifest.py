@@ -263,21 +263,35 @@ class Manifest:
         its members are now, and how many tuples they have read. For sinks that queries share: their receipts, and
         how many results in them are new, by query.
         """
+        # What a member of a cohort has of its own are mostly results, and all of these are one statement: between two
+        # statements other threads would have their turn, for longer than the statements take.
+        written = {query: new for query, old, new in runs if cohort is not None and _only_results(old, new)}
         with self._transaction() as db:
+            if written:
+                self._write_results(db, written)
             for query, old, new in runs:
-                self._move(db, query, old, new)
+                if query not in written:
+                    self._move(db, query, old, new)
             if cohort is not None:
                 known, position, read = cohort
                 self._move_cohort(db, known, position, read)
             for name, receipt in (shared or {}).items():
                 db.execute("INSERT OR REPLACE INTO shared VALUES (?, ?)", (name, json.dumps(receipt)))
             if counted:
-                # One statement: between two, other threads would have their turn for longer than all of them take.
                 db.execute(
                     "UPDATE query SET run = run + 1, results = results + new.value"
                     " FROM json_each(?) AS new WHERE name = new.key",
                     (json.dumps(counted),),
                 )
+
+    @staticmethod
+    def _write_results(db: sqlite3.Connection, moved: Mapping[str, Progress]) -> None:
+        values = {query: (new.run, new.results, json.dumps(new.receipt)) for query, new in moved.items()}
+        db.execute(
+            "UPDATE query SET run = json_extract(new.value, '$[0]'), results = json_extract(new.value, '$[1]'),"
+            " receipt = json_extract(new.value, '$[2]') FROM json_each(?) AS new WHERE name = new.key",
+            (json.dumps(values),),
+        )
 
     @staticmethod
     def _move(db: sqlite3.Connection, query: str, old: Progress, new: Progress) -> None:
@@ -389,6 +403,12 @@ _COLUMNS = {name: f"{name} = ?" for name in ("run", "closed", "low", "receipt", 
     # Those of a member are counted by its cohort.
     "tuples": "tuples = CASE WHEN cohort IS NULL THEN ? ELSE tuples END"
 }
+
+
+def _only_results(old: Progress, new: Progress) -> bool:
+    """Whether only results have come, in a run that is not the query's own alone."""
+    before = (old.cursors, old.closed, old.low, old.panes, old.late)
+    return before == (new.cursors, new.closed, new.low, new.panes, new.late)
 
 
 def _list(names: Sequence[str]) -> str:
