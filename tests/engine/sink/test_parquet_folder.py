@@ -427,3 +427,17 @@ def test_columns_of_one_name_are_refused(tmp_path):
     schema = pa.schema([("sym", pa.string()), ("Sym", pa.string())])
     with pytest.raises(InputError, match="names of their own; got 'Sym' twice"):
         sink.parquet(tmp_path).open(opening(schema=schema))
+
+
+def test_a_committed_file_that_is_out_of_reach_is_told_and_made_once_it_is_back(tmp_path):
+    writer = opened(sink.parquet(tmp_path, every=0))
+    receipt = writer.stage(1, table(1))
+    (tmp_path / "_staged").rename(tmp_path / "_kept")
+    (tmp_path / "_staged").touch()
+    with pytest.raises(HeadgateError, match="Not a directory"):
+        writer.publish(receipt)
+    (tmp_path / "_staged").unlink()
+    (tmp_path / "_kept").rename(tmp_path / "_staged")
+    writer.publish(receipt)
+    assert values(tmp_path) == [1]
+    writer.close()

@@ -167,7 +167,8 @@ class ParquetFolder:
             journal.unlink()
             if self._sync:
                 sync(self._staged)
-        if hidden.exists():
+        # What is neither hidden nor shown is out of reach, and that has to be told.
+        if not self._part(number).is_file() or hidden.exists():
             hidden.replace(self._part(number))
             if self._sync:
                 sync(self.folder)
