@@ -31,6 +31,7 @@ class Residents:
         self.wanted = wanted
         self._spark, self._scheduler, self._folder, self._channel = spark, scheduler, folder, channel
         self._opened = False
+        self._leaving: ResidentLane | None = None
         self._said: int | None = None
 
     def open(self) -> None:
@@ -47,8 +48,12 @@ class Residents:
         found = slots(self._spark.sparkContext)
         if found is None:
             return
-        if len(_ALL) >= found and self.lanes and self._scheduler.longest("jobs", time.time()) > _PATIENCE:
-            self._give_up(self.lanes[-1])
+        starved = len(_ALL) >= found and self._scheduler.longest("jobs", time.time()) > _PATIENCE
+        if starved and self.lanes and self._leaving is None:
+            self._leaving = self.lanes[-1]
+        if self._leaving:
+            # Even if there are slots again: it gets nothing more to do.
+            self._give_up(self._leaving)
         else:
             self._grow(found)
 
@@ -74,6 +79,7 @@ class Residents:
             _log.warning("lane %s is closed: Spark has no other slot for jobs", lane.name)
             self.lanes.remove(lane)
             _ALL.discard(lane)
+            self._leaving = None
             lane.close()
 
 
