@@ -1,6 +1,5 @@
 """The engine: streams, tables and queries on one Spark session, scheduled until it is stopped."""
 
-import gc
 import json
 import logging
 import re
@@ -457,7 +456,7 @@ class Engine:
         self._write_status(last, running=False)
         self._recorder.close()
         self._manifest.close()
-        gc.unfreeze()
+        memory.unsettle()
         if self._owns_spark:
             self.spark.stop()
         return last

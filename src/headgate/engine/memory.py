@@ -18,6 +18,11 @@ def uncollected() -> Iterator[None]:
 
 
 def settle() -> None:
-    """Do not look any more through what is there now. `gc.unfreeze()` takes it back."""
+    """Do not look any more through what is there now, until `unsettle`."""
     gc.collect()
     gc.freeze()
+
+
+def unsettle() -> None:
+    """Look through everything again."""
+    gc.unfreeze()

@@ -86,7 +86,7 @@ class Scheduler:
         self._home: dict[str, LiveUnit] = {}
         self._assigned: dict[str, _Assigned] = {}
         self._retiring: set[str] = set()
-        self._delayed: dict[str, tuple[float, Callable[[], None]]] = {}
+        self._delayed: dict[str, tuple[float, LiveUnit, Callable[[], None]]] = {}
         self._todo: deque[tuple[Callable[[], None], threading.Event]] = deque()
         self._wake = threading.Event()
         self._stopping = False
@@ -352,11 +352,10 @@ class Scheduler:
             if now - assigned.since > assigned.runs[0][0].limit:
                 assigned.too_long = True
                 lane.cancel()
-        for name, (due, change) in list(self._delayed.items()):
+        for name, (due, unit, change) in list(self._delayed.items()):
             if now >= due:
                 del self._delayed[name]
-                for unit in self.units:
-                    unit.busy = unit.busy and unit.name != name
+                unit.busy = False
                 change()
         if now - self._refreshed >= self._measured.period:
             self._refreshed = now
@@ -487,7 +486,7 @@ class Scheduler:
     def _put_off(self, unit: LiveUnit, change: Callable[[], None]) -> None:
         """Make a change that failed a little later; the unit does not run before."""
         unit.busy = True
-        self._delayed[unit.name] = time.time() + _AGAIN, change
+        self._delayed[unit.name] = time.time() + _AGAIN, unit, change
 
     def _note(self, query: LiveQuery, error: str, n: int, *, too_long: bool = False) -> None:
         """Take note of an error that is the query's own."""

@@ -57,13 +57,9 @@ class TrainEvaluation:
         high = min(low + n, self._log.head)
         rows = execute(self.prepared, self._input(low, high))
         if self.plan.stamped:
-            return self.absorb(progress, rows, low, high)
-        due = np.full(rows.num_rows, self._log.arrived(low, high - low) / max(1, high - low))
-        return Step(rows, due, replace(progress, cursors={self.plan.stream: high}), high - low)
-
-    def absorb(self, progress: Progress, stamped: pa.Table, low: int, high: int) -> Step:
-        """A step whose rows, with their times of arrival, are there already."""
-        rows, due = unstamped(stamped)
+            rows, due = unstamped(rows)
+        else:
+            due = np.full(rows.num_rows, self._log.arrived(low, high - low) / max(1, high - low))
         return Step(rows, due, replace(progress, cursors={self.plan.stream: high}), high - low)
 
     def needed(self, progress: Progress, stream: str) -> int:
