@@ -231,7 +231,9 @@ def _row(
     def over(found: list[Figures], name: str) -> float | None:
         return mean(getattr(f, name) for f in found) if found else None
 
-    work = mean((f.utilisation - f.overhead) / f.overhead for f in live)
+    # Queries that are fused have no runs of their own.
+    apart = [f for f in live if f.overhead]
+    work = mean((f.utilisation - f.overhead) / f.overhead for f in apart) if apart else None
     return {
         "table": table,
         "policy": policy,
