@@ -18,9 +18,9 @@ from headgate.sim.replay import UnitSpec, Workload, replay
 START = 1000.0
 OPTIONS = {"train": {"most": 40, "slice": 2.0}}
 UNITS = (
-    UnitSpec("cheap", ("ticks",), 0.02, 0.001, group="alerts"),
-    UnitSpec("dear", ("ticks",), 0.02, 0.05, group="boards"),
-    UnitSpec("both", ("ticks", "news"), 0.05, 0.01, group="alerts"),
+    UnitSpec("cheap", ("ticks",), 0.02, 0.001, cls="alerts"),
+    UnitSpec("dear", ("ticks",), 0.02, 0.05, cls="boards"),
+    UnitSpec("both", ("ticks", "news"), 0.05, 0.01, cls="alerts"),
 )
 
 
@@ -40,7 +40,7 @@ def record(folder, policy="bsd", lanes=1, *, until=math.inf):
     recorder.append(Began(START, policy, OPTIONS, lanes))
     for unit in UNITS:
         reads = dict.fromkeys(unit.streams, 0)
-        recorder.append(Planned(START, unit.name, (unit.name,), unit.group, reads, unit.a, unit.b, unit.S))
+        recorder.append(Planned(START, unit.name, (unit.name,), unit.cls, reads, unit.a, unit.b, unit.S))
     for name, times in arrivals.items():
         for i, time in enumerate(times.tolist()):
             recorder.append(Arrived(name, i, 1, time, time))
@@ -98,7 +98,7 @@ def test_a_run_that_follows_the_cost_model_is_predicted_without_error(tmp_path, 
     measured, own = document["measured"], document["predicted"][0]
     assert (document["policy"], own["policy"], document["lanes"]) == (policy, policy, lanes)
     assert (measured["waiting"] > 0) == (until < math.inf)
-    for parts in (lambda d: d, lambda d: d["groups"]["boards"], lambda d: d["units"]["both"]):
+    for parts in (lambda d: d, lambda d: d["classes"]["boards"], lambda d: d["units"]["both"]):
         for name, value in parts(measured).items():
             if not isinstance(value, dict):
                 assert parts(own)[name] == pytest.approx(value, rel=1e-6), name
@@ -118,7 +118,7 @@ def test_the_table_shows_measured_beside_predicted_and_then_the_other_policies(t
     assert set(rows[2][1:]) == {"+0%", "–"}
     predictions = [rows[1], rows[3], rows[4]]
     assert sum(cell.endswith("*") for row in predictions for cell in row) >= 5
-    assert "average slowdown by group of queries" in result.stdout
+    assert "average slowdown by class of queries" in result.stdout
     assert "alerts" in result.stdout
 
 

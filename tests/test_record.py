@@ -173,7 +173,7 @@ def test_a_unit_that_comes_back_after_it_was_removed_reads_on_where_it_is_planne
 
 
 def test_the_measured_figures_are_those_of_the_results(record):
-    vwap = replace(PLANNED, unit="vwap", group="boards", a=1.0, b=1.0)
+    vwap = replace(PLANNED, unit="vwap", cls="boards", a=1.0, b=1.0)
     other = replace(
         RAN, unit="vwap", n=1, started=104.0, finished=110.0, results=1, response=Response(8.0, 8.0, 64.0)
     )
@@ -187,7 +187,7 @@ def test_the_measured_figures_are_those_of_the_results(record):
     assert (found.overall.runs, found.overall.avg_train) == (2, 2.5)
     # Two lanes of 10 s.
     assert (found.overall.utilisation, found.overall.overhead) == (8 / 20, 1.5 / 20)
-    assert found.groups["boards"].avg_slowdown == found.units["vwap"].avg_slowdown == 4.0
+    assert found.classes["boards"].avg_slowdown == found.units["vwap"].avg_slowdown == 4.0
     assert (found.units["big"].waiting, found.units["vwap"].waiting, found.overall.waiting) == (0, 3, 3)
 
 

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from headgate.engine import sink, source
     from headgate.engine.engine import Engine
+    from headgate.engine.shedding import Shed
     from headgate.errors import HeadgateError, InputError
     from headgate.policy.trains import Train
 
 __version__ = "0.1.0"
-__all__ = ["Engine", "HeadgateError", "InputError", "Train", "sink", "source"]
+__all__ = ["Engine", "HeadgateError", "InputError", "Shed", "Train", "sink", "source"]
 
 _PLACES = {
     "Engine": "headgate.engine.engine",
     "HeadgateError": "headgate.errors",
     "InputError": "headgate.errors",
+    "Shed": "headgate.engine.shedding",
     "Train": "headgate.policy.trains",
 }
 

@@ -110,7 +110,7 @@ def sim(
 
 def _replay(folder: Path, policies: str | None, *, as_json: bool) -> None:
     from headgate.record import read  # noqa: PLC0415
-    from headgate.sim.comparison import by_group, compare, legend, overview  # noqa: PLC0415
+    from headgate.sim.comparison import by_class, compare, legend, overview  # noqa: PLC0415
 
     recorded = read(folder)
     names = None if policies is None else [name.strip() for name in policies.split(",") if name.strip()]
@@ -124,9 +124,9 @@ def _replay(folder: Path, policies: str | None, *, as_json: bool) -> None:
     console.print(Text(f"{recorded.path}: {recorded.ended - began.time:,.1f} s on {lanes}", style="bold"))
     console.print(overview(found))
     console.print(legend(found), style="dim")
-    if groups := by_group(found):
-        console.print("\naverage slowdown by group of queries", style="bold")
-        console.print(groups)
+    if classes := by_class(found):
+        console.print("\naverage slowdown by class of queries", style="bold")
+        console.print(classes)
 
 
 def _run(scenario: "Scenario") -> "ScenarioResult":

@@ -58,7 +58,7 @@ class Planned:
     time: float
     unit: str
     queries: tuple[str, ...]
-    group: str
+    cls: str
     reads: Mapping[str, int]
     a: float
     b: float
@@ -96,8 +96,18 @@ class Changed:
     what: Literal["added", "paused", "resumed", "removed", "failed"]
 
 
-Entry: TypeAlias = Began | Arrived | Planned | Ran | Changed
-_Entry = TypeVar("_Entry", Began, Arrived, Planned, Ran, Changed)
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """A control period ended: the share of its tuples that each class drops, its share of the time, and its usage."""
+
+    time: float
+    drops: Mapping[str, float]
+    shares: Mapping[str, float]
+    usage: Mapping[str, float]
+
+
+Entry: TypeAlias = Began | Arrived | Planned | Ran | Changed | Managed
+_Entry = TypeVar("_Entry", Began, Arrived, Planned, Ran, Changed, Managed)
 
 _KINDS: dict[str, TypeAdapter[Entry]] = {kind.__name__.lower(): TypeAdapter(kind) for kind in get_args(Entry)}
 _AWAY = ("paused", "failed")
@@ -171,7 +181,7 @@ class Life:
     @cached_property
     def served(self) -> Served:
         """What became of its tuples, but for those that wait."""
-        found = Served(self.latest.unit, self.latest.group, Cost(self.latest.a, self.latest.b))
+        found = Served(self.latest.unit, self.latest.cls, Cost(self.latest.a, self.latest.b))
         for ran in self.ran:
             busy = ran.finished - ran.started
             if ran.error is None:
@@ -258,7 +268,7 @@ def _lives(entries: list[Entry], place: str) -> tuple[Life, ...]:
     latest: dict[str, list[Entry]] = {}
     gone: set[str] = set()
     for entry in entries:
-        if isinstance(entry, Began | Arrived):
+        if isinstance(entry, Began | Arrived | Managed):
             continue
         if isinstance(entry, Planned) and (entry.unit not in latest or entry.unit in gone):
             found.append([])

@@ -40,6 +40,36 @@ PLAYED = {
     "cpu": 4.25,
 }
 ROWS = {
+    "overload": [
+        {
+            "load": "constant",
+            "way": "dilos",
+            "times": 3.0,
+            "cls": "alerts",
+            "target": 0.5,
+            "p50": 0.1,
+            "p99": 0.3,
+            "mean": 0.12,
+            "within": 1.0,
+            "loss": 0.0,
+            "pending": 120,
+            "late_until": None,
+        },
+        {
+            "load": "hog",
+            "way": "dilos, aloma",
+            "times": None,
+            "cls": "reports",
+            "target": 3.0,
+            "p50": None,
+            "p99": None,
+            "mean": None,
+            "within": 0.5,
+            "loss": 0.25,
+            "pending": None,
+            "late_until": 14.5,
+        },
+    ],
     "sim": [
         {"what": "hnr, SimPy", "executions": 20_000, "seconds": 0.5, "per_second": 40_000.0, "ratio": 1.0},
         {"what": "rr, compiled kernel", "executions": 5_000, "seconds": 0.1, "per_second": 5e4, "ratio": None},
@@ -150,6 +180,7 @@ ROWS = {
     ],
 }
 SHOWN = {
+    "overload": ["constant load", "3×", "alerts", "500 ms", "300 ms", "100 %", "hog load", "25 %", "120"],
     "sim": ["20,000", "40,000", "1×", "–"],
     "engine": ["20.0 ms", "2.5×", "400 µs", "2,200,000", "7,500", "610 ms", "0.4"],
     "channels": ["65,536", "400 µs", "1.1 ms", "2.3 ms", "35.0 ms"],

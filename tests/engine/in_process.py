@@ -12,6 +12,8 @@ from headgate.engine.reader import PANES, panes, tuples
 class InProcess:
     """Executes prepared plans by Spark, and programs by a kernel here."""
 
+    kind, kept = "resident", 1.0
+
     def __init__(self):
         self.kernels = {}
         self.answered = 0

@@ -2,7 +2,15 @@
 
 from dataclasses import asdict, fields
 
-from headgate.engine.status import Accounting, LaneStatus, QueryStatus, Snapshot, StreamStatus, TableStatus
+from headgate.engine.status import (
+    Accounting,
+    ClassStatus,
+    LaneStatus,
+    QueryStatus,
+    Snapshot,
+    StreamStatus,
+    TableStatus,
+)
 
 NOW = 1_000_000.0
 
@@ -13,19 +21,26 @@ def stream(name="ticks", **given):
 
 
 def query(name="big", **given):
-    known = {"group": "default", "status": "running", "unit": name, "pending": 0, "oldest_wait": 0.0, "results": 0}
+    known = {"cls": "default", "status": "running", "unit": name, "pending": 0, "oldest_wait": 0.0, "results": 0}
     return _made(QueryStatus, name=name, **{**known, "runs": 0, "a": 0.05, "b": 1e-6, **given})
+
+
+def query_class(name, **given):
+    known = {"priority": 1.0, "drop": 0.0, "offered": 0, "processed": 0, "shed": 0, "pending": 0, "results": 0}
+    return _made(ClassStatus, name=name, **{**known, **given})
 
 
 def table(name, problem=None):
     return TableStatus(name, problem)
 
 
-def snapshot(streams=(), queries=(), tables=(), lanes=(("lane-1", None),), **accounting):
+def snapshot(streams=(), queries=(), tables=(), lanes=(("lane-1", None),), classes=None, **accounting):
     known = {"tuples": 0, "rejected": 0, "late": 0, "results": 0, "runs": 0, "utilisation": 0.0}
     done = _made(Accounting, **{**known, "overhead_per_run": 0.0, **accounting})
     busy = tuple(LaneStatus(*lane) for lane in lanes)
-    return asdict(Snapshot(NOW, 12.0, "bsd", tuple(streams), tuple(tables), tuple(queries), busy, done))
+    of = [query_class(name) for name in dict.fromkeys(each.cls for each in queries)] if classes is None else classes
+    parts = (tuple(each) for each in (streams, tables, of, queries))
+    return asdict(Snapshot(NOW, 12.0, "bsd", *parts, busy, done))
 
 
 def _made(kind, **known):

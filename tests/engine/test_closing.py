@@ -4,17 +4,17 @@ import math
 import pytest
 from rich.console import Console
 
-from engine.snapshots import query, snapshot, stream, table
-from headgate.engine.closing import closing, document, failed, groups
+from engine.snapshots import query, query_class, snapshot, stream, table
+from headgate.engine.closing import classes, closing, document, failed
 
 
-def measured(name, group, results, response, slowdown):
+def measured(name, cls, results, response, slowdown):
     figures = {"response_mean": response, "response_p99": 2 * response, "slowdown_mean": slowdown}
-    return query(name, group=group, results=results, slowdown_rms=2 * slowdown, **figures)
+    return query(name, cls=cls, results=results, slowdown_rms=2 * slowdown, **figures)
 
 
 def rows(*queries):
-    return groups(snapshot([], queries)["queries"])
+    return classes(snapshot([], queries))
 
 
 def printed(found):
@@ -24,21 +24,18 @@ def printed(found):
     return capture.get()
 
 
-def test_a_group_weighs_every_result_alike():
+def test_a_class_weighs_every_result_alike():
     (row,) = rows(measured("a", "alerts", 100, 1.0, 2.0), measured("b", "alerts", 300, 2.0, 6.0))
     assert row["queries"] == 2
-    assert row["results"] == 400
-    assert row["response_mean"] == pytest.approx(1.75)
-    assert row["response_p99"] == 4.0
     assert row["slowdown_mean"] == pytest.approx(5.0)
     assert row["slowdown_rms"] == pytest.approx(math.sqrt((100 * 4.0**2 + 300 * 12.0**2) / 400))
 
 
-def test_groups_keep_the_order_of_the_queries_and_those_without_results_have_no_figures():
-    found = rows(query("a", group="x"), measured("b", "y", 10, 1.0, 1.0), query("c", group="x", status="failed"))
+def test_classes_keep_the_order_of_the_queries_and_those_without_results_have_no_figures():
+    found = rows(query("a", cls="x"), measured("b", "y", 10, 1.0, 1.0), query("c", cls="x", status="failed"))
     assert [row["name"] for row in found] == ["x", "y"]
     assert found[0]["failed"] == 1
-    assert found[0]["response_mean"] is found[0]["response_p99"] is found[0]["slowdown_rms"] is None
+    assert found[0]["slowdown_mean"] is found[0]["slowdown_rms"] is None
 
 
 def test_the_document_has_the_stated_keys_and_no_nan():
@@ -61,7 +58,7 @@ def test_a_run_failed_if_a_stream_or_a_query_did(streams, queries, expected):
     assert failed(snapshot(streams, queries)) is expected
 
 
-def test_the_closing_tables_have_groups_streams_and_what_went_wrong():
+def test_the_closing_tables_have_classes_streams_and_what_went_wrong():
     text = printed(
         snapshot(
             [
@@ -70,6 +67,10 @@ def test_the_closing_tables_have_groups_streams_and_what_went_wrong():
             ],
             [measured("a", "alerts", 1200, 0.34, 2.0), query("b", status="paused", reason="a timeout")],
             [table("symbols", "no such file")],
+            classes=[
+                query_class("alerts", results=1200, response_mean=0.34, response_p99=0.68),
+                query_class("default"),
+            ],
         )
     )
     lines = [" ".join(each.split()) for each in text.splitlines()]
@@ -80,3 +81,18 @@ def test_the_closing_tables_have_groups_streams_and_what_went_wrong():
     assert "stream other (failed): gone" in lines
     assert "query b (paused): a timeout" in lines
     assert "table symbols: no such file" in lines
+
+
+def test_the_closing_tables_say_what_was_promised_and_what_was_dropped_for_it():
+    promised = {"delay_target": 0.5, "late": 0.01, "processed": 750, "shed": 250}
+    text = printed(
+        snapshot(
+            [],
+            [measured("a", "alerts", 10, 0.2, 2.0), query("b")],
+            classes=[query_class("alerts", results=10, **promised), query_class("default", processed=5)],
+        )
+    )
+    lines = [" ".join(each.split()) for each in text.splitlines()]
+    assert "class queries results response mean p99 slowdown mean rms target within shed kept" in lines
+    assert "alerts 1 10 – – 2 4 500 ms 99 % 250 75 %" in lines
+    assert "default 1 0 – – – – – – 0 100 %" in lines

@@ -24,12 +24,12 @@ streams:
 queries:
   all:
     sql: SELECT sym, price FROM ticks
-    group: alerts
+    class: alerts
     sink: {jsonl: out/all.jsonl}
   said:
     sql: SELECT count(*) AS n FROM ticks
     window: 1s
-    group: boards
+    class: boards
     sink: console
 """
 

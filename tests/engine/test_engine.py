@@ -149,7 +149,7 @@ def test_a_state_folder_that_cannot_be_made_is_refused(spark, tmp_path):
 def test_a_pipeline_runs_to_its_end_and_says_how_it_went(spark, tmp_path):
     with Engine(spark, tmp_path) as engine:
         engine.stream("s", ROWS, event_time="t")
-        engine.query("even", "SELECT v FROM s WHERE v % 2 = 0", group="alerts")
+        engine.query("even", "SELECT v FROM s WHERE v % 2 = 0", cls="alerts")
         engine.query("count", SQL, window="3s")
         last = engine.run(train=Train(most=4), until=60)
         assert column(engine, "even") == [0, 2, 4, 6]
@@ -157,7 +157,7 @@ def test_a_pipeline_runs_to_its_end_and_says_how_it_went(spark, tmp_path):
         (stream,) = last.streams
         assert (stream.name, stream.status, stream.tuples, stream.late) == ("s", "ended", 8, 0)
         even, count = last.queries
-        assert (even.group, even.results, even.tuples, even.pending, even.status) == ("alerts", 4, 8, 0, "running")
+        assert (even.cls, even.results, even.tuples, even.pending, even.status) == ("alerts", 4, 8, 0, "running")
         assert (count.kind, count.results, count.tuples) == ("ByPanes", 3, 8)
         assert last.accounting.results == 7
         assert engine.stop() == engine.status() == last

@@ -104,25 +104,25 @@ def queries(spark, tmp_path_factory):
     with Engine(spark, tmp_path_factory.mktemp("explain"), lanes="jobs") as engine:
         engine.stream("ticks", source.ticks(), event_time="ts")
         engine.table("symbols", spark.createDataFrame(pa.table({"sym": ["AAA"], "sector": ["x"]})))
-        engine.query_many(ALIKE, sink=sink.discard(), group="alerts")
+        engine.query_many(ALIKE, sink=sink.discard(), cls="alerts")
         for name, sql in QUERIES.items():
-            engine.query(name, sql, group="alerts")
+            engine.query(name, sql, cls="alerts")
         engine.query("sums", "SELECT sym, sum(vol) AS vol FROM ticks GROUP BY sym", window="10s", slide="2s")
         engine.query("top", "SELECT sym FROM ticks ORDER BY vol LIMIT 3", window="10s")
         engine.query("split", "SELECT split(sym, 'A') AS parts FROM ticks")
         yield list(engine.queries.values())
 
 
-def test_queries_of_a_stream_and_a_group_are_one_unit_and_alike_ones_one_shape(queries):
+def test_queries_of_a_stream_and_a_class_are_one_unit_and_alike_ones_one_shape(queries):
     alerts, sums = explained(queries).units
-    assert (alerts.stream, alerts.group, alerts.window, alerts.queries) == ("ticks", "alerts", None, 303)
+    assert (alerts.stream, alerts.cls, alerts.window, alerts.queries) == ("ticks", "alerts", None, 303)
     assert {(shape.sql, shape.queries) for shape in alerts.shapes} == {
         ("SELECT sym, price FROM ticks WHERE sym = ? AND price > ?", 300),
         ("SELECT sym, price * vol AS value FROM ticks WHERE price * vol > ?", 1),
         ("SELECT venue, price * vol AS value FROM ticks WHERE price * vol > ?", 1),
         ("SELECT sym, symbols.sector FROM ticks JOIN symbols ON sym = symbols.sym WHERE vol > ?", 1),
     }
-    assert (sums.group, sums.window, sums.queries) == ("default", "10s every 2s", 1)
+    assert (sums.cls, sums.window, sums.queries) == ("default", "10s every 2s", 1)
     assert [shape.sql for shape in sums.shapes] == ["SELECT sym, sum(vol) FROM ticks GROUP BY sym"]
 
 

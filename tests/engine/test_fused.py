@@ -323,7 +323,7 @@ def scheduler(place):
 def note(scheduler, unit, n, lane, manifest):
     """A run, and what the scheduler makes of it."""
     done = run(unit, n, lane, manifest)
-    scheduler._observe(unit, n, done, too_long=False)
+    scheduler._observe(lane, unit, n, done, 0.0, too_long=False)
     return done
 
 

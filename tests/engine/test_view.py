@@ -39,7 +39,7 @@ streams = st.builds(
 queries = st.builds(
     query,
     names,
-    group=names,
+    cls=names,
     status=st.sampled_from(["running", "paused", "failed"]),
     reason=reasons,
     pending=amounts,
@@ -83,11 +83,11 @@ def test_a_stream_shows_its_figures():
 
 def test_a_query_shows_its_figures():
     figures = {"response_p50": 0.34, "response_p99": 1.2, "slowdown_mean": 2.5, "results": 12_345, "runs": 77}
-    big = query(group="alerts", pending=1200, oldest_wait=0.5, unit="fused 1", **figures)
+    big = query(cls="alerts", pending=1200, oldest_wait=0.5, unit="fused 1", **figures)
     lines = drawn(snapshot([], [big]), 160, 50)
     heading = next(i for i, each in enumerate(lines) if each.startswith("query"))
     assert " ".join(lines[heading].split()) == (
-        "query group status pending waits results p50 p99 slowdown a b·1000 runs unit"
+        "query class status pending waits results p50 p99 slowdown a b·1000 runs unit"
     )
     assert " ".join(lines[heading + 1].split()) == (
         "big alerts running 1.2k 500 ms 12.3k 340 ms 1.2 s 2.5 50.0 ms 1.0 ms 77 fused 1"
@@ -96,7 +96,7 @@ def test_a_query_shows_its_figures():
 
 def test_a_terminal_of_80_columns_shows_all_but_costs_runs_and_units():
     heading = next(each for each in drawn(snapshot([], many(1))) if each.startswith("query"))
-    assert " ".join(heading.split()) == "query group status pending waits results p50 p99 slowdown"
+    assert " ".join(heading.split()) == "query class status pending waits results p50 p99 slowdown"
 
 
 def test_queries_are_sorted_by_the_wait_of_their_oldest_tuple_and_the_rest_is_counted():

@@ -215,7 +215,7 @@ def test_a_second_lane_takes_the_unit_that_is_not_running():
 
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=10)
-def test_groups_and_units_add_up_to_all(seed):
+def test_classes_and_units_add_up_to_all(seed):
     rng = np.random.default_rng(seed)
     plain = random_workload(rng)
     units = tuple(
@@ -223,7 +223,7 @@ def test_groups_and_units_add_up_to_all(seed):
         for u in plain.units
     )
     summary = replay(Workload(units, plain.arrivals), "hnr", WHOLE).summary
-    for parts in (summary.groups, summary.units):
+    for parts in (summary.classes, summary.units):
         for name in ("results", "runs", "utilisation", "overhead"):
             total = sum(getattr(part, name) for part in parts.values())
             assert total == pytest.approx(getattr(summary.overall, name))

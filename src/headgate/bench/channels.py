@@ -129,7 +129,7 @@ def train(folder: Path, n: int) -> JobInput:
     table = pa.table({"text": [f"{i:0{_ROW}}" for i in range(n)]})
     with pa.OSFile(str(file), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
         writer.write_table(table)
-    return JobInput({"texts": StreamInput(((str(file), 0, n, 0, 0),), None)})
+    return JobInput({"texts": StreamInput(((str(file), 0, n, 0, 0, 0),), None)})
 
 
 def _ask(lane: Lane, what: Callable[[Executor], list[float]]) -> list[float]:

@@ -38,6 +38,7 @@ BENCHMARKS = {
     "many-queries": Benchmark(
         "up to 100 queries on Headgate, Structured Streaming, Flink and Bytewax", tables.many_queries
     ),
+    "overload": Benchmark("classes of queries on time, from half of the capacity to three times", tables.overload),
     "scale-queries": Benchmark("up to 100,000 queries on one engine", tables.scale_queries, drawn=True),
 }
 

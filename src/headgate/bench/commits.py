@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from headgate.bench.report import Check, Report, at_most
-from headgate.engine.log.manifest import Manifest, Progress
+from headgate.engine.log.manifest import Manifest, Moved, Passed, Progress
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.sink import jsonl, parquet, shared
 from headgate.engine.sink.protocol import Opening, Receipt, Sink
@@ -184,7 +184,7 @@ def _commits(manifest: Manifest, cohort: int, stands: dict[str, Progress], runs:
         moved = [(name, stands[name], _moved(stands[name], {"part": i, "length": i})) for name in some]
         stands |= {name: new for name, _, new in moved}
         began = time.perf_counter()
-        manifest.commit(moved, (cohort, i * TRAIN, TRAIN))
+        manifest.commit(moved, Moved(cohort, i * TRAIN, Passed(TRAIN)))
         spent.append(time.perf_counter() - began)
     return spent
 

@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from headgate.bench.report import Check, Report, at_least, at_most
-from headgate.engine.engine import AUTO, Engine
+from headgate.engine.engine import Engine
 from headgate.engine.evaluation.protocol import Setting, stream_input
 from headgate.engine.log.manifest import Manifest, StoredTrain
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.prepared import Views
 from headgate.engine.quiet import spoken_to
 from headgate.engine.reader import PROPERTY, JobInput
+from headgate.engine.regime import AUTO
 from headgate.engine.scheduler import Overhead
 from headgate.engine.session import session
 from headgate.engine.sink import callback, discard

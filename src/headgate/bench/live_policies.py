@@ -21,7 +21,8 @@ from pyspark.sql import SparkSession
 
 from headgate.bench.played import Floats, Played
 from headgate.bench.report import Check, Report, at_least
-from headgate.engine.engine import AUTO, Engine
+from headgate.engine.engine import Engine
+from headgate.engine.regime import AUTO
 from headgate.engine.session import session
 from headgate.engine.sink import discard
 from headgate.engine.status import QueryStatus

@@ -197,6 +197,21 @@ def _policies(title: str, rows: Rows) -> Table:
     return table
 
 
+def overload(rows: Rows) -> list[Table]:
+    """Classes under load, a table for each kind of load."""
+    found = []
+    for kind in dict.fromkeys(row["load"] for row in rows):
+        columns = ("load", "class", "target", "p50", "p99", "within target", "loss", "waiting at the end")
+        table = _numbers(f"{kind} load", "way", *columns)
+        for row in _of(rows, "load", kind):
+            times = "–" if row["times"] is None else f"{row['times']:g}×"
+            spans = (span(row[name]) for name in ("target", "p50", "p99"))
+            counts = share(row["within"]), share(row["loss"]), count(row["pending"])
+            table.add_row(row["way"], times, row["cls"], *spans, *counts)
+        found.append(table)
+    return found
+
+
 def _numbers(title: str, first: str, *others: str) -> Table:
     """A table of a name, or the first number, and numbers."""
     table = Table(title=title or None, title_justify="left", title_style="bold")

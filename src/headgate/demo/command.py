@@ -46,18 +46,18 @@ def demo(
 
 
 def closing(rounds: Sequence[tuple[str, "Snapshot"]]) -> list[Table | Text]:
-    """What each group of queries got from each policy, and the ratio."""
-    from headgate.engine.closing import groups
+    """What each class of queries got from each policy, and the ratio."""
+    from headgate.engine.closing import classes
     from headgate.engine.readable import count, span
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("\ngroup")
+    table.add_column("\nclass")
     table.add_column("\nqueries", justify="right")
     for heading in ("mean response", "p99", "slowdown rms"):
         for i, (policy, _) in enumerate(rounds):
             table.add_column(f"{'' if i else heading}\n{policy}", justify="right", no_wrap=True)
     table.add_column("\nsooner", justify="right", style="bold", no_wrap=True)
-    by_policy = [{g["name"]: g for g in groups(snapshot["queries"])} for _, snapshot in rounds]
+    by_policy = [{g["name"]: g for g in classes(snapshot)} for _, snapshot in rounds]
     for name, first in by_policy[0].items():
         found = [each[name] for each in by_policy]
         cells = [span(of[figure]) for figure in ("response_mean", "response_p99") for of in found]

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from headgate.bench.played import Floats, Played
-from headgate.engine.engine import AUTO, Engine
+from headgate.engine.engine import Engine
 from headgate.engine.quiet import spoken_to
+from headgate.engine.regime import AUTO
 from headgate.engine.sink import discard
 from headgate.engine.source import ticks
 
@@ -36,7 +37,7 @@ class Query:
     """A query of the demonstration."""
 
     name: str
-    group: str
+    cls: str
     sql: str
     window: str | None = None
     slide: str | None = None
@@ -87,7 +88,7 @@ class Demo:
         for i, query in enumerate(listed):
             progress(f"planning query {i + 1} of {len(listed)}")
             self.engine.query(
-                query.name, query.sql, window=query.window, slide=query.slide, sink=discard(), group=query.group
+                query.name, query.sql, window=query.window, slide=query.slide, sink=discard(), cls=query.cls
             )
 
     def calibrate(self) -> float:

@@ -1,4 +1,4 @@
-"""What a run came to: the figures of each group of queries, as tables for people and as one JSON document."""
+"""What a run came to: the figures of each class of queries, as tables for people and as one JSON document."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from headgate.engine.readable import count, span
+from headgate.engine.readable import count, share, span
 from headgate.engine.view import plain, state
 from headgate.printed import finite
 
@@ -17,9 +17,9 @@ _OF_INTEREST = ("failed", "trying", "paused")
 
 
 def document(snapshot: Row) -> dict[str, Any]:
-    """The snapshot as `--json` prints it, with its groups of queries as classes and null for what is not a number."""
+    """The snapshot as `--json` prints it, with its classes and null for what is not a number."""
     parts = {name: snapshot[name] for name in ("policy", "elapsed", "streams", "tables", "queries", "accounting")}
-    return dict(finite({**parts, "classes": groups(snapshot["queries"])}))
+    return dict(finite({**parts, "classes": classes(snapshot)}))
 
 
 def failed(snapshot: Row) -> bool:
@@ -27,13 +27,12 @@ def failed(snapshot: Row) -> bool:
     return any(each["status"] == "failed" for each in (*snapshot["streams"], *snapshot["queries"]))
 
 
-def groups(queries: Sequence[Row]) -> list[dict[str, Any]]:
-    """The figures of each group, every result counted alike.
-
-    The p99 of a group is the highest of its queries': 99 % of all its results came within it, or more.
-    """
-    names = dict.fromkeys(query["group"] for query in queries)
-    return [_group(name, [query for query in queries if query["group"] == name]) for name in names]
+def classes(snapshot: Row) -> list[dict[str, Any]]:
+    """The figures of each class, every result counted alike."""
+    return [
+        {**each, **_slowdowns([query for query in snapshot["queries"] if query["cls"] == each["name"]])}
+        for each in snapshot["classes"]
+    ]
 
 
 def closing(snapshot: Row) -> Iterator[RenderableType]:
@@ -44,7 +43,7 @@ def closing(snapshot: Row) -> Iterator[RenderableType]:
         f"{count(done['results'])} results out, {count(done['runs'])} runs",
         style="bold",
     )
-    yield _by_group(snapshot)
+    yield _by_class(snapshot)
     yield Text()
     yield _by_stream(snapshot)
     for noun, rows in (("stream", snapshot["streams"]), ("query", snapshot["queries"])):
@@ -57,17 +56,12 @@ def closing(snapshot: Row) -> Iterator[RenderableType]:
             yield Text(plain(f"table {table['name']}: {table['problem']}"), style="yellow")
 
 
-def _group(name: str, queries: Sequence[Row]) -> dict[str, Any]:
-    measured = [query for query in queries if query["response_mean"] is not None]
+def _slowdowns(queries: Sequence[Row]) -> dict[str, Any]:
     return {
-        "name": name,
         "queries": len(queries),
         "failed": sum(query["status"] == "failed" for query in queries),
-        "results": sum(query["results"] for query in queries),
-        "response_mean": _mean(measured, "response_mean"),
-        "response_p99": max((query["response_p99"] for query in measured), default=None),
-        "slowdown_mean": _mean(measured, "slowdown_mean"),
-        "slowdown_rms": _mean(measured, "slowdown_rms", power=2),
+        "slowdown_mean": _mean(queries, "slowdown_mean"),
+        "slowdown_rms": _mean(queries, "slowdown_rms", power=2),
     }
 
 
@@ -78,13 +72,25 @@ def _mean(queries: Sequence[Row], figure: str, power: int = 1) -> float | None:
     return (sum(n * value**power for n, value in known) / results) ** (1 / power) if results else None
 
 
-def _by_group(snapshot: Row) -> Table:
-    table = _table("group", "queries", "results", "response mean", "p99", "slowdown mean", "rms")
-    for row in groups(snapshot["queries"]):
+def _by_class(snapshot: Row) -> Table:
+    rows = classes(snapshot)
+    managed = any(row["delay_target"] is not None for row in rows)
+    headings = ("queries", "results", "response mean", "p99", "slowdown mean", "rms")
+    table = _table("class", *headings, *(("target", "within", "shed", "kept") if managed else ()))
+    for row in rows:
         times = [span(row["response_mean"]), span(row["response_p99"])]
         slowdowns = [count(row["slowdown_mean"]), count(row["slowdown_rms"])]
-        table.add_row(Text(plain(row["name"])), count(row["queries"]), count(row["results"]), *times, *slowdowns)
+        cells = [count(row["queries"]), count(row["results"]), *times, *slowdowns]
+        table.add_row(Text(plain(row["name"])), *cells, *(_promised(row) if managed else ()))
     return table
+
+
+def _promised(row: Row) -> list[str]:
+    """The delay target of a class, how many results were within it, and what was dropped for that."""
+    passed = row["processed"] + row["shed"]
+    within = None if row["late"] is None else 1 - row["late"]
+    kept = row["processed"] / passed if passed else 1.0
+    return [span(row["delay_target"]), share(within), count(row["shed"]), share(kept)]
 
 
 def _by_stream(snapshot: Row) -> Table:

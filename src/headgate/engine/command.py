@@ -174,11 +174,11 @@ def _explained(pipeline: "Pipeline", state: Path, err: Console) -> "Explanation"
 
 def _with(loaded: "Pipeline", policy: str | None, state: Path | None, master: str | None) -> "Pipeline":
     """The pipeline with what the command line says instead."""
-    from headgate.engine.pipeline.policies import AUTO
+    from headgate.engine.pipeline.policies import AUTO, CLASSED
     from headgate.policy.registry import listed
 
     if policy is not None:
-        if policy != AUTO:
+        if policy != AUTO and policy not in CLASSED:
             listed(policy)
         # Options are those of a policy, but every policy takes trains.
         train = {name: value for name, value in loaded.options.items() if name == "train"}
@@ -209,7 +209,7 @@ def _run(pipeline: "Pipeline", limit: float, err: Console, *, in_lines: bool) ->
         engine = _planned(pipeline, err)
         with _Interrupts(engine) as interrupts:
             try:
-                engine.start(pipeline.policy, fuse=pipeline.fuse, **pipeline.options)
+                engine.start(pipeline.policy, fuse=pipeline.fuse, shed=pipeline.shed, **pipeline.options)
                 until = time.monotonic() + limit
                 with _in_view(out) if in_view else _in_lines(err) as show:
                     while not interrupts.count and (left := until - time.monotonic()) > 0:
@@ -276,7 +276,7 @@ class _Counting:
     """An engine as a pipeline sees it, telling which query is being planned."""
 
     def __init__(self, engine: "Engine", tell: Callable[[int], None]) -> None:
-        self.stream, self.table = engine.stream, engine.table
+        self.query_class, self.stream, self.table = engine.query_class, engine.stream, engine.table
         self._engine, self._tell, self._n = engine, tell, 0
 
     def query(self, name: str, sql: str, /, **settings: Any) -> None:  # noqa: ANN401 - as the engine has them

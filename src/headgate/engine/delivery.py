@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from headgate.engine.batch import Batch
-from headgate.engine.log.manifest import Manifest, Progress
+from headgate.engine.log.manifest import Manifest, Moved, Progress
 from headgate.engine.query import Answered, Floats, LiveQuery, waits
 from headgate.engine.sink.protocol import Receipt
 from headgate.engine.sink.shared import Shared
@@ -41,7 +41,7 @@ class Delivered:
 def deliver(
     queries: Sequence[LiveQuery],
     manifest: Manifest,
-    cohort: tuple[int, int, int] | None = None,
+    cohort: Moved | None = None,
     batches: Sequence[Batch] = (),
 ) -> Delivered:
     """Commit what queries have in memory, all or nothing: an error of those above if a sink does not take it."""

@@ -1,7 +1,7 @@
 """From the text of a query to what the engine runs: planned, ready to be evaluated, compiled if the kernel can."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,17 @@ from headgate.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """What of shedding shows in results: the share of tuples `kept`, and counts and sums that are scaled up."""
+
+    kept: bool = False
+    scale: bool = False
+
+
+PLAIN = Shown()
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A query that can be run: by the kernel, or by Spark alone for the reason that `why_not` gives."""
 
@@ -33,6 +44,7 @@ class Draft:
     evaluation: Evaluation
     compiled: Compiled | None
     why_not: str | None
+    shown: Shown = PLAIN
 
     @property
     def streams(self) -> Sequence[str]:
@@ -56,47 +68,50 @@ class Drafts:
 
     def __init__(self, views: Views, streams: Mapping[str, LiveStream], tables: Tables, folder: Path) -> None:
         self._views, self._streams, self._tables, self._folder = views, streams, tables, folder
-        self._templates = Templates(self._shape)
+        self._templates: dict[Shown, Templates] = {}
         self._alike: dict[object, _Alike] = {}
 
-    def of(self, name: str, sql: str, window: Window | None) -> Draft:
+    def of(self, name: str, sql: str, window: Window | None, shown: Shown = PLAIN) -> Draft:
         """Draw up a query; raises an InputError, with the place in its text, if it is not to be."""
-        found = None if window else self._templates.instance(sql)
-        key = None if window else self._templates.of(sql)[0]
+        if shown not in self._templates:
+            self._templates[shown] = Templates(partial(self._shape, shown))
+        templates = self._templates[shown]
+        found = None if window else templates.instance(sql)
+        key = None if window else (shown, templates.of(sql)[0])
         if found and (known := self._alike.get(key)):
             setting = self._setting(name, known.plan.stream)
-            text = partial(self._text, name, sql)
+            text = partial(self._text, name, sql, shown)
             made = TrainEvaluation(known.plan, setting, known.schema, text)
-            return Draft(name, sql, None, known.plan, made, Compiled(*found), None)
-        draft = self._in_full(name, sql, window)
+            return Draft(name, sql, None, known.plan, made, Compiled(*found), None, shown)
+        draft = self._in_full(name, sql, window, shown)
         if key is not None and isinstance(draft.plan, PerTrain) and draft.compiled:
             self._alike[key] = _Alike(draft.plan, draft.evaluation.schema)
         return draft
 
     def again(self, draft: Draft) -> Draft:
         """The same query after a table of its has changed."""
-        self._templates, self._alike = Templates(self._shape), {}
+        self._templates, self._alike = {}, {}
         draft.evaluation.prepare()
-        return self._compiled(draft.name, draft.sql, draft.window, draft.plan, draft.evaluation)
+        return self._compiled(draft)
 
-    def _in_full(self, name: str, sql: str, window: Window | None) -> Draft:
-        planned = self._plan(name, sql, window)
+    def _in_full(self, name: str, sql: str, window: Window | None, shown: Shown) -> Draft:
+        planned = self._plan(name, sql, window, shown)
         made = evaluation(planned, self._setting(name, *planned.streams))
-        return self._compiled(name, sql, window, planned, made)
+        return self._compiled(Draft(name, sql, window, planned, made, None, None, shown))
 
     @staticmethod
-    def _compiled(name: str, sql: str, window: Window | None, planned: Plan, made: Evaluation) -> Draft:
+    def _compiled(draft: Draft) -> Draft:
         try:
-            return Draft(name, sql, window, planned, made, compiled(made), None)
+            return replace(draft, compiled=compiled(draft.evaluation), why_not=None)
         except NotFusableError as reason:
-            return Draft(name, sql, window, planned, made, None, str(reason))
+            return replace(draft, compiled=None, why_not=str(reason))
 
-    def _shape(self, sql: str) -> tuple[Segment, tuple[Literal, ...]]:
-        found = compiled(self._in_full("", sql, None).evaluation)
+    def _shape(self, shown: Shown, sql: str) -> tuple[Segment, tuple[Literal, ...]]:
+        found = compiled(self._in_full("", sql, None, shown).evaluation)
         return found.shape, found.constants
 
-    def _text(self, name: str, sql: str) -> PerTrain:
-        planned = self._plan(name, sql, None)
+    def _text(self, name: str, sql: str, shown: Shown) -> PerTrain:
+        planned = self._plan(name, sql, None, shown)
         if not isinstance(planned, PerTrain):
             msg = f"query {name} is not planned as those that it is like"
             raise TypeError(msg)
@@ -106,10 +121,10 @@ class Drafts:
         logs = {stream: self._streams[stream].log for stream in streams}
         return Setting(name, logs, self._views, self._folder / name)
 
-    def _plan(self, name: str, sql: str, window: Window | None) -> Plan:
+    def _plan(self, name: str, sql: str, window: Window | None, shown: Shown) -> Plan:
         streams = {n: Relation(tuple(s.log.schema.names), s.log.event_time) for n, s in self._streams.items()}
         try:
-            return plan(sql, Catalog(streams, self._tables.columns), window)
+            return plan(sql, Catalog(streams, self._tables.columns), window, kept=shown.kept, scale=shown.scale)
         except InputError as error:
             where = f"query '{name}'" + (f", {error.place}" if error.place else "")
             raise InputError(error.rule, error.got, error.remedy, where) from None

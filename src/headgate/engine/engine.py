@@ -2,13 +2,16 @@
 
 import json
 import logging
+import math
 import re
 import shutil
+import sqlite3
 import statistics
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -19,9 +22,11 @@ import pyarrow as pa
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from headgate.control.dilos import Mode
 from headgate.engine import memory
 from headgate.engine.capacity import Capacity, Lanes
-from headgate.engine.drafts import Draft, Drafts
+from headgate.engine.classes import Classes
+from headgate.engine.drafts import Draft, Drafts, Shown
 from headgate.engine.evaluation import Evaluation
 from headgate.engine.fused import KernelUnit
 from headgate.engine.intake import LiveStream
@@ -33,11 +38,13 @@ from headgate.engine.placing import Placing
 from headgate.engine.prepared import Prepared, Views
 from headgate.engine.query import Definition, LiveQuery
 from headgate.engine.reader import JobInput
+from headgate.engine.regime import AUTO, Given, Wish, managed, regime
 from headgate.engine.resident.lane import Channel
 from headgate.engine.residents import Residents
 from headgate.engine.running import message
 from headgate.engine.scheduler import Scheduler
 from headgate.engine.session import session
+from headgate.engine.shedding import Shed
 from headgate.engine.sink.memory_tables import MemoryTables
 from headgate.engine.sink.protocol import Opening, Sink
 from headgate.engine.sink.shared import Shared
@@ -47,23 +54,19 @@ from headgate.engine.sql.plan import BySession, Plan
 from headgate.engine.status import NAME as STATUS
 from headgate.engine.status import Snapshot, snapshot
 from headgate.engine.tables import Table, Tables
+from headgate.engine.thinning import Thinning
 from headgate.engine.units import LiveUnit
 from headgate.engine.windows import Time, Window
 from headgate.errors import HeadgateError, InputError
+from headgate.model.classes import DEFAULT, QueryClass
 from headgate.policy.clustered_bsd import ClusteredBsd
-from headgate.policy.protocol import Policy
-from headgate.policy.registry import create, listed
 from headgate.policy.trains import Train
 from headgate.record import Arrived, Began, Recorder
 
-AUTO = "auto"
-_BEST = "bsd"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _STATUS_EVERY = 0.5
 _LOOKS = 30
 """The housekeeper rests so many times as long as a look at everything takes."""
-_SHORTEST_SLICE = 0.05
-_MOST = 200_000
 _MICROS = 1_000_000
 _KERNEL_RUN = 0.002
 """Seconds of a run of the kernel over nothing, until it is measured."""
@@ -102,6 +105,7 @@ class Engine:
                 "a state folder that can be made", f"{self.state} ({error.strerror})", "Name another folder."
             ) from None
         self._manifest = Manifest(self.state / "manifest.db", sync=sync)
+        self._in_order = self._manifest.left_in_order()
         self._sync = sync
         # A context that was there before is somebody's, and is not ours to stop.
         self._owns_spark = spark is None and SparkContext._active_spark_context is None  # noqa: SLF001
@@ -111,6 +115,9 @@ class Engine:
         self._tables = Tables(self.state / "tables", self._views)
         self._streams: dict[str, LiveStream] = {}
         self._queries: dict[str, LiveQuery] = {}
+        self._classes = Classes()
+        self._wish = Wish()
+        self._scheduled: set[str] = set()
         self._drafts = Drafts(self._views, self._streams, self._tables, self.state / "panes")
         capacity = Capacity.of(lanes, self.spark.sparkContext.defaultParallelism)
         self._look = threading.Event()
@@ -180,6 +187,19 @@ class Engine:
             self._scheduler.call(partial(self._draw_up_again, query))
         self._placing.compiled_again(concerned)
 
+    def query_class(self, name: str, *, priority: float = 1.0, delay_target: str | float | None = None) -> None:
+        """Name a class of queries: how much it matters against the others, and how long its results may take.
+
+        A class without a delay target is never shed. Queries say to which class they belong; those that do not are of
+        the class 'default', which has the priority 1 and no delay target unless it is named here.
+        """
+        if self._started:
+            rule = "classes are named before the engine starts"
+            raise InputError(rule, f"'{name}' later", "Name it before start().")
+        target = math.inf if delay_target is None else seconds(delay_target, "a delay target", above=0)
+        self._classes.name(name, priority, target, {query.cls for query in self._queries.values()})
+        self._scheduler.targets = self._classes.targets
+
     def query(
         self,
         name: str,
@@ -189,7 +209,8 @@ class Engine:
         slide: str | float | None = None,
         time: Time | None = None,
         sink: Sink | Shared | None = None,
-        group: str = "default",
+        cls: str = DEFAULT,
+        scale: bool = False,
         limit: str | float = 60.0,
         start: Literal["now", "earliest"] = "now",
     ) -> None:
@@ -198,6 +219,9 @@ class Engine:
         A stream's name means the tuples of the train, or with a `window` those of the window, one every `slide`.
         Results go to the sink; without one they are kept in memory. A run that takes longer than the `limit` is
         stopped. A query that is new starts at what comes `now`, or at the `earliest` train that is still there.
+
+        Results of a class that may be shed have a last column `_kept`, the share of the tuples from which they come.
+        With `scale`, counts and sums of a window are scaled up by it, each with an error bar.
         """
         self.query_many(
             {name: sql},
@@ -205,7 +229,8 @@ class Engine:
             slide=slide,
             time=time,
             sink=sink,
-            group=group,
+            cls=cls,
+            scale=scale,
             limit=limit,
             start=start,
         )
@@ -219,7 +244,8 @@ class Engine:
         slide: str | float | None = None,
         time: Time | None = None,
         sink: Sink | Shared | Callable[[str], Sink] | None = None,
-        group: str = "default",
+        cls: str = DEFAULT,
+        scale: bool = False,
         limit: str | float = 60.0,
         start: Literal["now", "earliest"] = "now",
     ) -> None:
@@ -233,21 +259,23 @@ class Engine:
         most = seconds(limit, "a query's limit", above=0)
         shape = self._window(window, slide, time)
         self._check_names("query", texts)
-        drafts = [self._drafts.of(name, sql, shape) for name, sql in texts.items()]
+        shown = Shown(math.isfinite(self._classes.of(cls).delay_target), scale)
+        drafts = [self._drafts.of(name, sql, shape, shown) for name, sql in texts.items()]
         span = "" if shape is None else f"{shape.size}/{shape.slide}"
-        entries = [(draft, Definition(draft.sql, span, time or "").as_json()) for draft in drafts]
+        entries = [(draft, Definition(draft.sql, span, time or "", shown).as_json()) for draft in drafts]
         for draft, definition in entries:
             self._check_known(draft.name, definition)
         begins = [
             (d.name, definition, d.evaluation.begin(self._start(d.streams, start))) for d, definition in entries
         ]
-        fresh = [draft.name for draft in drafts if self._manifest.definition(draft.name) is None]
+        fresh = {draft.name for draft in drafts if self._manifest.definition(draft.name) is None}
         progress = self._manifest.enter_many(begins)
         made: list[LiveQuery] = []
         try:
             for draft in drafts:
                 out = self._opened(draft, sink, progress[draft.name])
-                made.append(self._live(draft, group, out, most, progress[draft.name]))
+                made.append(self._live(draft, cls, out, most, progress[draft.name]))
+            self._restore_rates([query for query in made if query.name not in fresh])
         except HeadgateError:
             for query in made:
                 query.close()
@@ -257,6 +285,9 @@ class Engine:
         self._queries.update({query.name: query for query in made})
         self._taken.update(query.name.lower() for query in made)
         if self._started:
+            if self._classes and cls not in self._scheduled:
+                # Nobody has planned with such a class.
+                self._scheduler.call(self._use)
             self._placing.place(made)
             self._placing.look()
 
@@ -280,8 +311,17 @@ class Engine:
         out.open(Opening(draft.name, draft.evaluation.schema, self.spark, last, self._sync))
         return out
 
-    def _live(self, draft: Draft, group: str, out: Sink | Shared, limit: float, progress: Progress) -> LiveQuery:
-        return LiveQuery(draft, group, out, limit, progress, empty_job=self._empty_run(draft))
+    def _live(self, draft: Draft, cls: str, out: Sink | Shared, limit: float, progress: Progress) -> LiveQuery:
+        return LiveQuery(draft, cls, out, limit, progress, empty_job=self._empty_run(draft))
+
+    def _restore_rates(self, queries: Sequence[LiveQuery]) -> None:
+        """Give queries that were there before the drop rates that they had."""
+        known = self._manifest.thinned([query.name for query in queries])
+        for query in queries:
+            for stream, at in query.progress.cursors.items():
+                # How far it had come in memory when the engine died, nobody knows; not beyond what was there.
+                decided = at if self._in_order else self._streams[stream].log.head
+                query.rates[stream] = Thinning(stream, decided, known.get(query.name, {}).get(stream, ()))
 
     def _empty_run(self, draft: Draft) -> float:
         """Seconds that a run over nothing takes: of the query's own, or of one of the kernel's."""
@@ -297,7 +337,8 @@ class Engine:
     def _check_known(self, name: str, definition: Mapping[str, Any]) -> None:
         known = self._manifest.definition(name)
         if known is not None and known != definition:
-            changed = ", ".join(key for key, value in definition.items() if known.get(key) != value)
+            keys = dict.fromkeys((*definition, *known))
+            changed = ", ".join(key for key in keys if known.get(key) != definition.get(key))
             raise InputError(
                 f"query '{name}' is the one that its state folder knows",
                 f"another {changed}",
@@ -347,20 +388,23 @@ class Engine:
         *,
         train: Train | Mapping[str, float] | None = None,
         fuse: bool | None = None,
+        shed: Shed | Mode | None = None,
         **options: Any,  # noqa: ANN401 - each policy has its own
     ) -> None:
         """Begin to read the streams and to run the queries, in threads of their own.
 
         `train` bounds a run: at most so many tuples (`most`), and so much work (`slice`, in seconds). With `fuse`,
-        queries whose work is small against the overhead of a job run in one job; so it is unless a policy is named.
+        queries whose work is small against the overhead of a job run in one job; so it is unless a policy is named or
+        the policy is one of classes. `shed` says how load is managed: a mode, or a `Shed`; without it, by DILoS if a
+        class has a delay target.
         """
         if self._started:
             raise InputError("an engine is started once", "a second start", "Use switch() for another policy.")
         self._absent = self._manifest.names() - set(self._queries)
         for absent in sorted(self._absent):
             _log.warning("query %s of this state folder is not registered; its tuples are kept for it", absent)
-        made = self._made(policy, train, options)
-        self._use(*made, options, fuse=policy == AUTO if fuse is None else fuse)
+        self._wish = Wish(policy, train, fuse, shed, options)
+        self._use()
         self._placing.place(list(self._queries.values()))
         memory.settle()
         self._scheduler.start()
@@ -376,48 +420,57 @@ class Engine:
         *,
         train: Train | Mapping[str, float] | None = None,
         fuse: bool | None = None,
+        shed: Shed | Mode | None = None,
         **options: Any,  # noqa: ANN401 - each policy has its own
     ) -> None:
-        """Schedule by another policy from now on. Figures of response and slowdown begin anew."""
+        """Schedule and shed in another way from now on. Figures of response and slowdown begin anew."""
         if not self._started:
             raise InputError(
                 "a policy is switched while the engine runs", "one that has not started", "Call start()."
             )
-        made = self._made(policy, train, options)
+        wish, given = Wish(policy, train, fuse, shed, options), self._given()
+        regime(wish, given)
+        managed(wish, given, {})
+        self._wish = wish
         self._placing.rest()
-        self._scheduler.call(lambda: self._use(*made, options, fuse=policy == AUTO if fuse is None else fuse))
+        self._scheduler.call(self._use)
         self._placing.place_again(list(self._queries.values()))
 
-    def _made(
-        self, policy: str, train: Train | Mapping[str, float] | None, options: Mapping[str, Any]
-    ) -> tuple[str, Train, Policy]:
-        name = _BEST if policy == AUTO else policy
-        if unknown := set(train or ()) - {"most", "slice"} if not isinstance(train, Train) else None:
-            remedy = "It has most, in tuples, and slice, in seconds."
-            raise InputError("a known bound of a train", f"'{min(unknown)}'", remedy)
-        bounds = train if isinstance(train, Train) else Train.of(**(train or self._bounds()))
-        given = {**options, "train": bounds} if "train" in listed(name).options else options
-        return name, bounds, create(name, given)
-
-    def _use(self, name: str, bounds: Train, made: Policy, options: Mapping[str, Any], *, fuse: bool) -> None:
+    def _use(self) -> None:
+        """Begin to schedule and to shed as it is wished, with the classes that there are."""
+        given = self._given()
+        chosen = regime(self._wish, given)
+        logs = {name: stream.log for name, stream in self._streams.items()}
+        self._scheduled = {each.name for each in given.classes}
         self._began = time.time()
-        written = {"train": {"most": bounds.most, "slice": bounds.slice}, **options}
-        self._recorder.append(Began(self._began, name, written, len(self._scheduler.lanes)))
+        bounds = {"most": chosen.bounds.most, "slice": chosen.bounds.slice}
+        written = {"train": bounds, **self._wish.options}
+        self._recorder.append(Began(self._began, chosen.name, written, len(self._scheduler.lanes)))
         for query in list(self._queries.values()):
             query.forget()
-        self._scheduler.use(name, made, bounds.most)
-        self._placing.use(made.clusters if isinstance(made, ClusteredBsd) else None, fuse=fuse)
+        self._scheduler.use(chosen.name, chosen.make, chosen.bounds.most, managed(self._wish, given, logs))
+        made = chosen.make()
+        self._placing.use(made.clusters if isinstance(made, ClusteredBsd) else None, fuse=chosen.fuses)
 
-    def _bounds(self) -> dict[str, float]:
-        """A slice of time in which the overhead of a run is a tenth, for most queries."""
-        empty = [query.empty_job for query in self._queries.values()] or [0.0]
-        return {"slice": max(_SHORTEST_SLICE, 10 * statistics.median(empty)), "most": _MOST}
+    def _given(self) -> Given:
+        empty = statistics.median([query.empty_job for query in self._queries.values()] or [0.0])
+        jobs = sum(lane.kind == "jobs" for lane in self._scheduler.lanes)
+        resident = self._residents.wanted
+        return Given(self._all_classes(), bool(self._classes), jobs + resident, max(jobs, resident), empty)
+
+    def _all_classes(self) -> list[QueryClass]:
+        return self._classes.all([query.cls for query in list(self._queries.values())])
 
     def run(
-        self, policy: str = AUTO, *, until: float | None = None, train: Train | Mapping[str, float] | None = None
+        self,
+        policy: str = AUTO,
+        *,
+        until: float | None = None,
+        train: Train | Mapping[str, float] | None = None,
+        shed: Shed | Mode | None = None,
     ) -> Snapshot:
         """Start, and stay until all streams have ended and all is done, or for so many seconds; then stop."""
-        self.start(policy, train=train)
+        self.start(policy, train=train, shed=shed)
         try:
             self.wait(until)
         finally:
@@ -455,6 +508,9 @@ class Engine:
         self._last = last = self.status()
         self._write_status(last, running=False)
         self._recorder.close()
+        if not any(unit.unsaved for unit in self._scheduler.units):
+            with suppress(sqlite3.Error):
+                self._manifest.leave_in_order()
         self._manifest.close()
         memory.unsettle()
         if self._owns_spark:
@@ -486,7 +542,9 @@ class Engine:
 
     def status(self) -> Snapshot:
         """How everything fares, now, or at the end if it is stopped."""
-        return self._last or snapshot(self._streams, self._queries, self._scheduler, self._tables, self._began)
+        if self._last:
+            return self._last
+        return snapshot(self._streams, self._queries, self._scheduler, self._tables, self._all_classes(), self._began)
 
     # Inside
 
@@ -514,6 +572,15 @@ class Engine:
             if not unit.busy:
                 for query in _different(unit):
                     query.evaluation.tidy(query.progress, query.durable)
+                self._forget_rates(unit)
+
+    def _forget_rates(self, unit: LiveUnit) -> None:
+        """Forget drop rates of tuples that the unit reads no more."""
+        first = unit.queries[0]
+        for stream, rate in unit.rates.items():
+            kept = rate.forget(first.evaluation.needed(first.durable, stream))
+            if kept is not None:
+                self._manifest.forget_rates(unit.owner, stream, kept)
 
     def _warm(self, name: str, made: Evaluation) -> float:
         """Run over nothing, twice: the second time is that of an empty job."""

@@ -16,11 +16,12 @@ from headgate.engine.evaluation.per_train import TrainEvaluation, unstamped
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting, queued, stream_input
 from headgate.engine.kernel.program import Answer, Program, Remove
 from headgate.engine.lanes import Executor
-from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.manifest import Manifest, Moved, Passed
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.query import Cohort, LiveQuery
 from headgate.engine.reader import JobInput
 from headgate.engine.sink.shared import Shared
+from headgate.engine.thinning import Thinning
 from headgate.engine.units import Evaluated, held
 from headgate.engine.windows import Window
 from headgate.errors import HeadgateError
@@ -42,14 +43,14 @@ class Kin:
     """What queries must have in common to run in one unit: the stream, the class, and the panes of their windows."""
 
     stream: str
-    group: str
+    cls: str
     window: Window | None
 
     @classmethod
     def of(cls, query: LiveQuery) -> "Kin":
         """That of a query that the kernel can run."""
         window = query.compiled.window if query.compiled else None
-        return cls(query.evaluation.streams[0], query.group, window)
+        return cls(query.evaluation.streams[0], query.cls, window)
 
 
 class KernelUnit:
@@ -69,12 +70,15 @@ class KernelUnit:
         manifest: Manifest,
         cohort: int | None = None,
     ) -> None:
-        """The queries stand at the same tuple; the manifest makes a cohort of them, or has one already."""
+        """The queries stand at the same tuple, and have the same drop rates from there on.
+
+        The manifest makes a cohort of them, or has one already.
+        """
         self.name = f"{log.name}-{next(_made)}" if len(queries) > 1 else queries[0].name
         self.busy = False
         self.hold: int | None = None
         self.kin = Kin.of(queries[0])
-        self.served = Served(self.name, self.kin.group, FREE)
+        self.served = Served(self.name, self.kin.cls, FREE)
         self.losses = 0
         self.queries: tuple[LiveQuery, ...] = ()
         self._log, self._tables = log, dict(tables)
@@ -96,13 +100,16 @@ class KernelUnit:
         self.program = Program(log.name, self._tables)
         if cohort is None:
             cohort = manifest.join(log.name, position, _names(queries))
-        self.cohort = Cohort(cohort, log.name, position, position)
+        self.cohort = Cohort(cohort, log.name, position, position, queries[0].rates[log.name].copy())
         self._enter(queries)
 
     # Who is in it
 
     def take_over(self, others: Sequence["KernelUnit"], manifest: Manifest) -> Sequence[LiveQuery]:
-        """Take in the queries of units that stand at the same position, with nothing in memory on either side."""
+        """Take in the queries of units that stand at the same position, with nothing in memory on either side.
+
+        No drop rate is decided behind it.
+        """
         queries = [query for unit in others for query in unit.queries]
         position = self.cohort.position
         manifest.join(self._log.name, position, _names(queries), self.cohort.id)
@@ -185,6 +192,25 @@ class KernelUnit:
         self._install(self.queries)
 
     # What the scheduler asks
+
+    @property
+    def cls(self) -> str:
+        """The class of all of them."""
+        return self.kin.cls
+
+    def behind(self) -> Waiting:
+        """The tuples behind the cohort."""
+        return queued(self._log, self.cohort.position)
+
+    @property
+    def owner(self) -> str:
+        """Whose drop rates these are, to the manifest."""
+        return self.cohort.owner
+
+    @property
+    def rates(self) -> dict[str, Thinning]:
+        """The drop rates of the stream."""
+        return {self._log.name: self.cohort.rates}
 
     def waiting(self, now: float) -> Waiting:
         """The tuples that wait for all of them; else what time has closed, or what should be committed."""
@@ -272,7 +298,9 @@ class KernelUnit:
     def move(self, found: Evaluated) -> None:
         """The cohort goes on; its queries have taken their steps."""
         ((low, high),) = found.positions.values()
-        self.cohort.position, self.cohort.tuples = high, self.cohort.tuples + high - low
+        cohort = self.cohort
+        cohort.position = high
+        cohort.passed = cohort.passed.plus(Passed(high - low, cohort.rates.shed(low, high)))
         for query, _ in found.steps:
             if query.unsaved:
                 self._changed[query.name] = query
@@ -297,11 +325,11 @@ class KernelUnit:
         if not self.unsaved:
             return Delivered()
         began = time.perf_counter()
-        position, tuples = self.cohort.position, self.cohort.tuples
-        read = tuples - self.cohort.kept_tuples
+        cohort, position, passed = self.cohort, self.cohort.position, self.cohort.passed
         self._blocked = True
-        done = deliver(list(self._changed.values()), manifest, (self.cohort.id, position, read), self._batches)
-        self.cohort.kept, self.cohort.kept_tuples = position, tuples
+        moved = Moved(cohort.id, position, passed.minus(cohort.kept_passed))
+        done = deliver(list(self._changed.values()), manifest, moved, self._batches)
+        cohort.kept, cohort.kept_passed = position, passed
         self._changed, self._batches, self._held, self._eager, self._blocked = {}, [], 0, False, False
         took = time.perf_counter() - began
         self._next_commit = time.time() + took * (1 / _COMMITS - 1)

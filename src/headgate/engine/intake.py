@@ -99,7 +99,7 @@ class LiveStream:
         now = time.time()
         while self._recent and self._recent[0][0] < now - _RATE_OVER:
             self._recent.popleft()
-        return sum(n for _, n in self._recent) / _RATE_OVER
+        return sum(n for _, n in list(self._recent)) / _RATE_OVER
 
     def pass_time(self, windows: Sequence[Window]) -> None:
         """Where nothing comes, let the time that has passed close the windows that are open."""

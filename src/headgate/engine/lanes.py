@@ -28,7 +28,12 @@ _log = logging.getLogger(__name__)
 
 
 class Executor(Protocol):
-    """How a lane runs things: plans on job lanes, programs on all."""
+    """How a lane runs things: plans on job lanes, programs on all.
+
+    Of the tuples that were given last, the share `kept` was not dropped.
+    """
+
+    kept: float
 
     def __call__(self, plan: Prepared, given: JobInput) -> pa.Table:
         """Run a prepared plan."""
@@ -66,6 +71,7 @@ class JobLane:
     """A thread that runs Spark jobs, one after the other, in a job group of its own."""
 
     kind: Literal["jobs"] = "jobs"
+    kept = 1.0
 
     def __init__(self, name: str, spark: SparkSession) -> None:
         self.name = name

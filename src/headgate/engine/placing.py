@@ -49,7 +49,9 @@ class Placing:
                 continue
             kin = Kin.of(query)
             alone = None if self._fuser and query.status == "running" else query.name
-            groups.setdefault((kin, query.progress.cursors[kin.stream], alone), []).append(query)
+            position = query.progress.cursors[kin.stream]
+            ahead = query.rates[kin.stream].ahead(position)
+            groups.setdefault((kin, position, ahead, alone), []).append(query)
         units += [self._kernel_unit(group) for group in groups.values()]
         if groups:
             self._residents.open()

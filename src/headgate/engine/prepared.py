@@ -18,6 +18,7 @@ from pyspark.sql.types import StructField, StructType
 from headgate.engine import reader
 from headgate.engine.reader import HIDDEN, PANES, JobInput, TrainSource
 from headgate.errors import InputError
+from headgate.shed import droppers
 
 _HOLDS = ("Exchange", "Subquery", "TableCache", "InMemory")
 """Names of plan nodes that keep what they once computed."""
@@ -51,7 +52,8 @@ class Views:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         # Executors need not have Headgate installed: the reader travels with the plan.
-        cloudpickle.register_pickle_by_value(reader)  # type: ignore[no-untyped-call]
+        for module in (reader, droppers):
+            cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
         with _active(spark):
             spark.dataSource.register(TrainSource)
         self._lock = threading.Lock()

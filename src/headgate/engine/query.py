@@ -11,12 +11,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headgate.engine.compiled import Compiled
-from headgate.engine.drafts import Draft
+from headgate.engine.drafts import PLAIN, Draft, Shown
 from headgate.engine.evaluation import Evaluation
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
-from headgate.engine.log.manifest import Progress
+from headgate.engine.log.manifest import Passed, Progress
 from headgate.engine.sink.protocol import Receipt, Sink
 from headgate.engine.sink.shared import Shared
+from headgate.engine.thinning import Thinning
 from headgate.errors import HeadgateError
 from headgate.model.operator import FREE
 from headgate.monitor.figures import Response, Served
@@ -37,10 +38,12 @@ class Definition:
     sql: str
     window: str
     time: str
+    shown: Shown = PLAIN
 
     def as_json(self) -> dict[str, Any]:
         """For the manifest."""
-        return {"sql": self.sql, "window": self.window, "time": self.time}
+        shown = {name: True for name in ("kept", "scale") if getattr(self.shown, name)}
+        return {"sql": self.sql, "window": self.window, "time": self.time, **shown}
 
 
 @dataclass(slots=True)
@@ -51,8 +54,14 @@ class Cohort:
     stream: str
     position: int
     kept: int
-    tuples: int = 0
-    kept_tuples: int = 0
+    rates: Thinning
+    passed: Passed = Passed()
+    kept_passed: Passed = Passed()
+
+    @property
+    def owner(self) -> str:
+        """The name under which the manifest has its drop rates."""
+        return f"#{self.id}"
 
 
 @dataclass(slots=True)
@@ -65,7 +74,7 @@ class LiveQuery:
     """
 
     draft: Draft
-    group: str
+    cls: str
     sink: Sink | Shared
     limit: float
     kept: Progress
@@ -78,16 +87,18 @@ class LiveQuery:
     empty_job: float = 0.0
     responses: Responses = field(default_factory=Responses)
     served: Served = field(init=False)
+    rates: dict[str, Thinning] = field(init=False)
     _ahead: Progress = field(init=False)
     _cohort: Cohort | None = field(default=None, init=False)
-    _joined: int = field(default=0, init=False)
+    _joined: Passed = field(default=Passed(), init=False)
     _rows: list[pa.Table] = field(default_factory=list, init=False)
     _due: list[Floats] = field(default_factory=list, init=False)
     _unpublished: Receipt | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.served = Served(self.name, self.group, FREE)
+        self.served = Served(self.name, self.cls, FREE)
         self._ahead = self.kept
+        self.rates = {stream: Thinning(stream, at) for stream, at in self.kept.cursors.items()}
 
     @property
     def name(self) -> str:
@@ -117,8 +128,8 @@ class LiveQuery:
         cohort = self._cohort
         if cohort is None:
             return self._ahead
-        tuples = self._ahead.tuples + cohort.tuples - self._joined
-        return replace(self._ahead, cursors={cohort.stream: cohort.position}, tuples=tuples)
+        tuples, shed = _passed(self._ahead).plus(cohort.passed.minus(self._joined))
+        return replace(self._ahead, cursors={cohort.stream: cohort.position}, tuples=tuples, shed=shed)
 
     @property
     def durable(self) -> Progress:
@@ -138,18 +149,20 @@ class LiveQuery:
 
     def join(self, cohort: Cohort) -> None:
         """Move along with others from now on."""
-        self._cohort, self._joined = cohort, cohort.tuples
+        self.rates, self._cohort, self._joined = {}, cohort, cohort.passed
 
     def leave(self, position: int) -> None:
         """Move on alone, from a position on that the cohort has reached or passed."""
         cohort = self._cohort
         if cohort is None:
             return
-        own, behind = self._ahead, cohort.position - position
-        self._ahead = replace(own, cursors={cohort.stream: position}, tuples=self.progress.tuples - behind)
-        kept = own.tuples + cohort.kept_tuples - self._joined
-        self.kept = replace(self.kept, cursors={cohort.stream: cohort.kept}, tuples=kept)
-        self._cohort = None
+        own = self._ahead
+        behind = Passed(cohort.position - position, cohort.rates.shed(position, cohort.position))
+        tuples, shed = _passed(self.progress).minus(behind)
+        self._ahead = replace(own, cursors={cohort.stream: position}, tuples=tuples, shed=shed)
+        tuples, shed = _passed(own).plus(cohort.kept_passed.minus(self._joined))
+        self.kept = replace(self.kept, cursors={cohort.stream: cohort.kept}, tuples=tuples, shed=shed)
+        self.rates, self._cohort = {cohort.stream: cohort.rates.copy()}, None
 
     def waiting(self, now: float) -> Waiting:
         """What the policy may choose: nothing while the query is paused, or rests after an error."""
@@ -176,11 +189,12 @@ class LiveQuery:
             rows, due, self._unpublished = [], [], ahead.receipt
         own = step.progress
         if self._cohort is not None:
-            own = replace(own, cursors=ahead.cursors, tuples=ahead.tuples - step.read)
+            own = replace(own, cursors=ahead.cursors, tuples=ahead.tuples, shed=ahead.shed)
+        else:
+            shed = sum(rate.shed(ahead.cursors[s], own.cursors[s]) for s, rate in self.rates.items())
+            own = replace(own, tuples=own.tuples + step.read, shed=own.shed + shed)
         self._rows, self._due = rows, due
-        self._ahead = replace(
-            own, run=ahead.run, receipt=ahead.receipt, results=ahead.results, tuples=own.tuples + step.read
-        )
+        self._ahead = replace(own, run=ahead.run, receipt=ahead.receipt, results=ahead.results)
         if out.size:
             self.publish()
         return waits(out)
@@ -265,7 +279,7 @@ class LiveQuery:
     def forget(self) -> None:
         """Count response times and slowdowns anew."""
         self.responses = Responses()
-        self.served = Served(self.name, self.group, self.served.cost)
+        self.served = Served(self.name, self.cls, self.served.cost)
 
     def close(self) -> None:
         """Let go of the sink."""
@@ -312,6 +326,10 @@ class Answered:
 
 
 _NONE: Floats = np.empty(0)
+
+
+def _passed(progress: Progress) -> Passed:
+    return Passed(progress.tuples, progress.shed)
 
 
 def waits(due: Floats) -> Floats:

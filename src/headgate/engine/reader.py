@@ -3,10 +3,12 @@
 A prepared plan reads `format("headgate")`. Which trains a job is for stands in a job-local property, so the same plan
 runs over other tuples without being planned again, on several lanes at once, and a retried task reads the same.
 
-This module is shipped to the executors as it is: it needs pyarrow and numpy there, and nothing of Headgate.
+This module and the droppers are shipped to the executors as they are: they need pyarrow and numpy there, and nothing
+else of Headgate.
 """
 
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -18,17 +20,29 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from headgate.shed.droppers import Random
+
 PROPERTY = "headgate.input"
 PANES = "__panes"
-HIDDEN = {"_arrival": "timestamp", "_time": "long", "_position": "long", "_pane": "long", "_late": "long"}
+HIDDEN = {
+    "_arrival": "timestamp",
+    "_time": "long",
+    "_position": "long",
+    "_pane": "long",
+    "_late": "long",
+    "_kept": "double",
+}
 _STAMP = pa.timestamp("us", tz="UTC")
 
 
 @dataclass(frozen=True)
 class StreamInput:
-    """The tuples of one stream that a job is for: (file, offset, count, position of the first, watermark before)."""
+    """The tuples of one stream that a job is for, by slices of trains.
 
-    slices: tuple[tuple[str, int, int, int, int], ...]
+    A slice is (file, offset, count, position of the first, watermark before, percent of the tuples to drop).
+    """
+
+    slices: tuple[tuple[str, int, int, int, int, int], ...]
     time: str | None
 
 
@@ -94,17 +108,20 @@ def tuples(named: dict[str, Any], stream: str, columns: list[str]) -> Iterator[p
     given = named.get("streams", {}).get(stream)
     if not given:
         return
-    for file, offset, count, first, before in given["slices"]:
+    dropper = Random(seed_of(stream))
+    for file, offset, count, first, before, percent in given["slices"]:
         table = _open(file).slice(offset, count)
-        keep = None
+        keep = dropper.keep(np.arange(first, first + count), percent / 100) if percent else None
         if given["time"] and (named.get("window") or named.get("bounds") or named.get("on_time") is not None):
             times = pc.cast(table.column(given["time"]), pa.int64()).to_numpy()
-            keep = _kept(named, times, before)
+            keep = _both(keep, _kept(named, times, before))
             if not {"_time", "_pane", "_late"}.isdisjoint(columns):
                 table = table.append_column("_time", pa.array(times))
                 table = _with_panes(table, named.get("window"), times, before)
         if "_position" in columns:
             table = table.append_column("_position", pa.array(np.arange(first, first + count)))
+        if "_kept" in columns:
+            table = table.append_column("_kept", pa.array(np.full(count, 1 - percent / 100)))
         for name in ("_time", "_pane", "_late"):
             if name in columns and name not in table.column_names:
                 table = table.append_column(name, pa.nulls(count, pa.int64()))
@@ -127,6 +144,17 @@ def panes(named: dict[str, Any], columns: list[str]) -> Iterator[pa.Table]:
             for name, value in (("window_start", start), ("window_end", end)):
                 part = part.append_column(name, pa.repeat(pa.scalar(value, _STAMP), part.num_rows))
             yield part.select(columns)
+
+
+def seed_of(stream: str) -> int:
+    """What the drops of a stream are drawn from: streams that are joined are not dropped at the same positions."""
+    return zlib.crc32(stream.encode())
+
+
+def _both(some: Any, others: Any) -> Any:  # noqa: ANN401 - arrays, or nothing
+    if some is None or others is None:
+        return others if some is None else some
+    return some & others
 
 
 def _open(file: str) -> pa.Table:

@@ -1,7 +1,7 @@
 """One run of a unit: evaluate, take the steps in memory, and commit if it is time to."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,7 @@ from headgate.engine.prepared import Prepared
 from headgate.engine.query import Answered
 from headgate.engine.reader import JobInput
 from headgate.engine.resident.lane import LaneLostError
+from headgate.engine.thinning import kept, thinned
 from headgate.engine.units import LiveUnit
 from headgate.errors import HeadgateError
 from headgate.monitor.figures import Response
@@ -22,18 +23,20 @@ from headgate.monitor.figures import Response
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How a run ended: tuples read, response times of what went out, how much of it was Spark's; or the error.
+    """How a run ended: tuples passed, those of them that were shed, response times of what went out; or the error.
 
     Some queries may have failed where the others went on: the kernel could not compute them (`failed`), their sinks
     did not take what they got at once (`unsent`), or with the commit (`unstaged`), or do not show what is committed
     (`hidden`). The first two stay where the run began, the third where the manifest has them, the last have gone on.
-    `lost` says that the lane died under the run, `blocked` that the sink which all share took nothing.
+    So many seconds of it were Spark's. `lost` says that the lane died under the run, `blocked` that the sink which
+    all share took nothing.
     """
 
     started: float
     finished: float
     positions: Mapping[str, tuple[int, int]]
     read: int = 0
+    shed: int = 0
     waited: Sequence[Answered] = ()
     results: Mapping[str, int] = field(default_factory=dict)
     spark: float = 0.0
@@ -56,10 +59,13 @@ class Done:
         return Response.of(np.concatenate([each.times for each in self.waited])) if self.waited else Response()
 
 
-def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest) -> Done:
-    """Take about n tuples. What fails before anything was taken never happened."""
+def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest, percent: int = 0) -> Done:
+    """Take about n tuples, without so many percent of those that have no drop rate yet.
+
+    What fails before anything was taken never happened.
+    """
     started = time.time()
-    timed = _Timed(executor)
+    timed = _Timed(executor, lambda given: thinned(given, unit.rates, percent, unit.owner, manifest))
     try:
         found = unit.evaluate(n, timed)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is this unit's alone
@@ -92,18 +98,23 @@ def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest) -> Done:
         except Exception as problem:  # noqa: BLE001 - as above
             why, blocked = message(problem), isinstance(problem, SharedSinkError)
     bad = found.failed, unsent, unstaged, hidden
+    shed = sum(unit.rates[s].shed(*passed) for s, passed in found.positions.items() if s in unit.rates)
     return Done(
-        started, time.time(), found.positions, found.read, waited, results, timed.seconds, *bad, why, blocked=blocked
+        *(started, time.time(), found.positions, found.read, shed, waited, results, timed.seconds),
+        *bad,
+        why,
+        blocked=blocked,
     )
 
 
 class _Timed:
-    """Executes, and adds up the time that Spark took."""
+    """Executes what is left of its input, and adds up the time that Spark took."""
 
-    def __init__(self, executor: Executor) -> None:
-        self._executor, self.seconds = executor, 0.0
+    def __init__(self, executor: Executor, give: Callable[[JobInput], JobInput]) -> None:
+        self._executor, self._give, self.seconds, self.kept = executor, give, 0.0, 1.0
 
     def __call__(self, plan: Prepared, given: JobInput) -> pa.Table:
+        given = self._thinned(given)
         started = time.perf_counter()
         try:
             return self._executor(plan, given)
@@ -111,11 +122,17 @@ class _Timed:
             self.seconds += time.perf_counter() - started
 
     def answer(self, program: Program, given: JobInput) -> Answer:
+        given = self._thinned(given)
         started = time.perf_counter()
         try:
             return self._executor.answer(program, given)
         finally:
             self.seconds += time.perf_counter() - started
+
+    def _thinned(self, given: JobInput) -> JobInput:
+        found = self._give(given)
+        self.kept = kept(found)
+        return found
 
 
 def message(error: Exception) -> str:

@@ -6,28 +6,37 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-from headgate.engine.evaluation.protocol import NOTHING
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.engine.evaluation.protocol import NOTHING, Waiting
 from headgate.engine.fused import KernelUnit
 from headgate.engine.lanes import Lane
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.query import Answered, LiveQuery
 from headgate.engine.running import Done, message, run
+from headgate.engine.shedding import Shedding
 from headgate.engine.units import MOST_SEGMENTS, LiveUnit, SingleUnit, model, segments
 from headgate.model.unit import Unit
+from headgate.monitor.responses import Responses
 from headgate.monitor.statistics import Measured
+from headgate.policy.classes.scheduler import ByClass
 from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
-from headgate.record import Changed, Planned, Ran, Recorder
+from headgate.record import Changed, Managed, Planned, Ran, Recorder
 
 _TICK = 0.2
 """Seconds after which the loop looks around even if nothing has happened: limits, rests, statistics."""
 
 _AGAIN = 0.5
 """Seconds until a change is tried again that could not be written."""
+
+_RIPE, _WORTH = 0.1, 5.0
+"""A run is put off for so much of the delay target while its work is less than so many times its overhead."""
 
 _LOSSES, _ERRORS = 2, 3
 """So many lanes lost, or errors, in a row, and a unit is taken apart to find out whose fault it is."""
@@ -37,11 +46,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class _Assigned:
-    """What a lane has to do: the runs of a decision that are left, in their order."""
+    """What a lane has to do: the runs of a decision that are left, in their order.
+
+    A run is a unit, its number of tuples, and since when the oldest of them waits.
+    """
 
     decision: Decision
     decided: float
-    runs: deque[tuple[LiveUnit, int]]
+    runs: deque[tuple[LiveUnit, int, float]]
     over: str | None
     since: float = 0.0
     too_long: bool = False
@@ -62,6 +74,20 @@ class Overhead:
         return (self.deciding + self.around) / self.runs if self.runs else 0.0
 
 
+@dataclass
+class Punctuality:
+    """The response times of a class, and how many of its results were later than the target."""
+
+    target: float
+    all: Responses = field(default_factory=Responses)
+    late: int = 0
+
+    def add(self, times: NDArray[np.float64]) -> None:
+        """Take the response times of results."""
+        self.all.add(times)
+        self.late += int((times > self.target).sum())
+
+
 class Scheduler:
     """One thread that decides, over lanes that run. All that concerns the plan is done in that thread."""
 
@@ -78,8 +104,12 @@ class Scheduler:
         self.units: list[LiveUnit] = []
         self.overhead = Overhead()
         self.policy_name = ""
+        self.shedding: Shedding | None = None
+        self.targets: Mapping[str, float] = {}
+        self.responses: dict[str, Punctuality] = {}
         self._manifest, self._recorder, self._chores, self._met = manifest, recorder, chores, met
-        self._policy: Policy | None = None
+        self._make: Callable[[], Policy] | None = None
+        self._policies: dict[str, Policy] = {}
         self._most = math.inf
         self._measured = Measured([], in_jobs=True)
         self._models: Sequence[Unit] = ()
@@ -99,9 +129,19 @@ class Scheduler:
         """Begin to schedule."""
         self._thread.start()
 
-    def use(self, name: str, policy: Policy, most: float = math.inf) -> None:
-        """Schedule by a policy, with trains of at most so many tuples. Once started, only in its own thread."""
-        self.policy_name, self._policy, self._most = name, policy, most
+    def use(
+        self,
+        name: str,
+        policy: Callable[[], Policy],
+        most: float = math.inf,
+        shedding: Shedding | None = None,
+    ) -> None:
+        """Schedule by a policy, with trains of at most so many tuples, and shed; once started, in its own thread.
+
+        Each kind of lane has a policy of its own: what one of them can run is nothing to the other.
+        """
+        self.policy_name, self._make, self._most, self.shedding = name, policy, most, shedding
+        self._policies, self.responses = {}, {}
         self.overhead = Overhead()
         models, self._models = self._models, ()
         self._prepare(models)
@@ -187,6 +227,7 @@ class Scheduler:
         def change() -> None:
             units = [first, *others]
             free = all(unit in self.units and not unit.busy and unit.cohort.position == at for unit in units)
+            free = free and not any(unit.cohort.rates.ahead(at) for unit in units)
             if free and all(self._saved(unit) for unit in units):
                 queries = first.take_over(others, self._manifest)
                 self._replace(others, [])
@@ -323,8 +364,9 @@ class Scheduler:
                     self._decide(lane)
 
     def _until(self) -> float:
-        """Seconds to sleep at most: a unit may have something to commit."""
+        """Seconds to sleep at most: a unit may have something to commit, or a control period end."""
         due = min((unit.next_commit for unit in self.units if not unit.busy), default=math.inf)
+        due = min(due, self.shedding.next) if self.shedding else due
         return min(_TICK, max(0.001, due - time.time()))
 
     def _soon(self, change: Callable[[], None]) -> threading.Event:
@@ -352,6 +394,8 @@ class Scheduler:
             if now - assigned.since > assigned.runs[0][0].limit:
                 assigned.too_long = True
                 lane.cancel()
+        if self.shedding and now >= self.shedding.next:
+            self._manage(self.shedding, now)
         for name, (due, unit, change) in list(self._delayed.items()):
             if now >= due:
                 del self._delayed[name]
@@ -365,26 +409,67 @@ class Scheduler:
             except Exception as error:  # noqa: BLE001 - a full disk, say; nothing that could not wait
                 _log.warning("could not tidy up: %s", error)
 
+    def _manage(self, shedding: Shedding, now: float) -> None:
+        """End a control period: what is dropped from now on, and what share of the time a class has."""
+        costs = {unit.entry.operator: unit.cost for unit in self._models}
+        try:
+            found = shedding.cycle(self.units, lambda unit: costs.get(unit.name), now, self._manifest)
+        except sqlite3.Error as error:
+            _log.warning("drop rates stay as they are: %s", message(error))
+            return
+        for policy in self._policies.values():
+            if found.changed and isinstance(policy, ByClass):
+                policy.share(found.shares)
+        self._recorder.append(Managed(now, found.drops, dict(found.shares), dict(found.usage)))
+
+    def _policy(self, lane: Lane) -> Policy | None:
+        """What decides for lanes of this kind."""
+        if self._make and self._models and lane.kind not in self._policies:
+            made = self._policies[lane.kind] = self._make()
+            made.prepare(self._models)
+            if self.shedding and isinstance(made, ByClass):
+                made.share(self.shedding.management.shares)
+        return self._policies.get(lane.kind)
+
     def _decide(self, lane: Lane) -> None:
-        if not self._policy or not self._models:
+        policy = self._policy(lane)
+        if policy is None or not self._models:
             return
         began = time.perf_counter()
         now = time.time()
-        queues = [unit.waiting(now) if self._takes(lane, unit) else NOTHING for unit in self.units]
-        decision = self._policy.choose(View(now, queues))
+        queues = self._ripe([unit.waiting(now) if self._takes(lane, unit) else NOTHING for unit in self.units], now)
+        alike = [each for each in self.lanes if each.kind == lane.kind]
+        running = frozenset(i for i, unit in enumerate(self.units) if unit.busy)
+        decision = policy.choose(View(now, queues, alike.index(lane), len(alike), running))
         if decision is None:
             return
         runs = deque(
-            (self.units[r.unit], self._length(r, queues[r.unit].pending))
+            (self.units[r.unit], self._length(r, queues[r.unit].pending), queues[r.unit].oldest)
             for r in decision.runs
             if queues[r.unit].pending
         )
         over = self.units[decision.why.over].name if decision.why.over is not None else None
-        for unit, _ in runs:
+        for unit, _, _ in runs:
             unit.busy = True
         self.overhead.deciding += time.perf_counter() - began
         self._assigned[lane.name] = _Assigned(decision, now, runs, over)
         self._begin(lane)
+
+    def _ripe(self, queues: list[Waiting], now: float) -> list[Waiting]:
+        """The queues without those that are worth more later: what waits is little work against a run's overhead.
+
+        A class with a delay target waits for a part of that at most, and only where another one has work to do.
+        """
+        green = {
+            i
+            for i, queue in enumerate(queues)
+            if queue.pending
+            and now - queue.oldest < _RIPE * self.targets.get(self.units[i].cls, 0.0)
+            and self._models[i].cost.b * queue.pending < _WORTH * self._models[i].cost.a
+        }
+        if not green or not any(queue.pending for i, queue in enumerate(queues) if i not in green):
+            return queues
+        return [NOTHING if i in green else queue for i, queue in enumerate(queues)]
 
     def _takes(self, lane: Lane, unit: LiveUnit) -> bool:
         """Spark plans run on job lanes; what the kernel runs goes to resident lanes, where there are any."""
@@ -392,40 +477,53 @@ class Scheduler:
         return lane.kind == ("resident" if resident else "jobs")
 
     def _length(self, run: Run, pending: int) -> int:
-        """Tuples of a run: at least as much work as the job itself, or a slice shorter than that would stall all."""
+        """Tuples of a run: at least as much work as the job itself, or a slice shorter than that would stall all.
+
+        Where tuples are dropped, so many more are passed.
+        """
         cost = self._models[run.unit].cost
         least = cost.a / cost.b if cost.b else 0.0
-        return max(run.train, int(min(least, pending, self._most)))
+        kept = 1 - self._percent(self.units[run.unit]) / 100
+        return max(run.train, int(min(max(run.train, least) / kept, pending, self._most)))
+
+    def _percent(self, unit: LiveUnit) -> int:
+        return self.shedding.percent(unit.cls) if self.shedding else 0
 
     def _begin(self, lane: Lane) -> None:
         assigned = self._assigned[lane.name]
         assigned.since = time.time()
-        unit, n = assigned.runs[0]
-        lane.assign(unit.name, lambda executor: self._ended(lane, unit, n, run(unit, n, executor, self._manifest)))
+        unit, n, _ = assigned.runs[0]
+        percent = self._percent(unit)
+        lane.assign(
+            unit.name, lambda executor: self._ended(lane, unit, n, run(unit, n, executor, self._manifest, percent))
+        )
 
     def _ended(self, lane: Lane, unit: LiveUnit, n: int, done: Done) -> None:
         """In the lane's thread: take note, and go on with the decision's next run or let the loop decide."""
         assigned = self._assigned[lane.name]
         self._record(assigned, lane, unit, done)
         too_long, assigned.too_long = assigned.too_long, False
-        assigned.runs.popleft()
-        self._soon(lambda: self._observe(unit, n, done, too_long=too_long))
+        _, _, oldest = assigned.runs.popleft()
+        self._soon(lambda: self._observe(lane, unit, n, done, oldest, too_long=too_long))
         if assigned.runs and not self._stopping:
             self._begin(lane)
             return
-        for left, _ in assigned.runs:
+        for left, _, _ in assigned.runs:
             left.busy = False
         del self._assigned[lane.name]
         self.wake()
 
-    def _observe(self, unit: LiveUnit, n: int, done: Done, *, too_long: bool) -> None:
+    def _observe(self, lane: Lane, unit: LiveUnit, n: int, done: Done, oldest: float, *, too_long: bool) -> None:
         unit.busy = False
         took = done.finished - done.started
         self.overhead.runs += 1
         self.overhead.busy += took
         self.overhead.around += took - done.spark
         if done.waited:
-            Answered.together(done.waited).note()
+            answered = Answered.together(done.waited)
+            answered.note()
+            known = self.responses.setdefault(unit.cls, Punctuality(self.targets.get(unit.cls, math.inf)))
+            known.add(answered.times)
         if done.error is not None:
             self._failed(unit, n, done, too_long=too_long)
             return
@@ -438,13 +536,18 @@ class Scheduler:
         if len(unit.queries) == 1:
             unit.queries[0].succeeded()
             unit.queries[0].served.ran(done.read, took)
-        if unit in self.units and self._policy:
+        if unit in self.units and (policy := self._policies.get(lane.kind)):
             alone = len(unit.queries) <= MOST_SEGMENTS
             total = (sum(done.results.values()),)
             results = tuple(done.results.get(name, 0) for name in segments(unit)) if alone else total
-            outcome = Outcome(Run(self.units.index(unit), max(1, done.read)), done.started, done.finished, results)
+            run = Run(self.units.index(unit), max(1, done.read - done.shed))
+            outcome = Outcome(run, done.started, done.finished, results)
+            if self.shedding:
+                self.shedding.ran(unit, self._models[outcome.run.unit].cost, done, oldest)
             self._measured.observe(outcome)
-            self._policy.observe(outcome)
+            policy.observe(outcome)
+            if isinstance(policy, ByClass) and done.waited:
+                policy.responded(unit.cls, answered.times)
 
     def _expel(self, unit: LiveUnit, n: int, done: Done, queries: Sequence[LiveQuery]) -> None:
         """Let queries go whose own part has failed, to run by themselves; the others have lost nothing.
@@ -549,10 +652,11 @@ class Scheduler:
         now, old = time.time(), {unit.entry: unit for unit in self._models}
         self._models = models
         for unit, as_measured in zip(self.units, models, strict=True):
-            if old.get(as_measured.entry) != as_measured and self._policy:
+            if old.get(as_measured.entry) != as_measured and self._make:
                 self._recorder.append(_planned(unit, as_measured, now))
-        if self._policy and models:
-            self._policy.prepare(models)
+        if models:
+            for policy in self._policies.values():
+                policy.prepare(models)
 
     def _record(self, assigned: _Assigned, lane: Lane, unit: LiveUnit, done: Done) -> None:
         why = assigned.decision.why
@@ -579,4 +683,4 @@ def _planned(unit: LiveUnit, measured: Unit, now: float) -> Planned:
     S = sum(segment.S for segment in measured.segments)
     first = unit.queries[0]
     at = dict(first.progress.cursors)
-    return Planned(now, unit.name, segments(unit), first.group, at, measured.cost.a, measured.cost.b, S)
+    return Planned(now, unit.name, segments(unit), first.cls, at, measured.cost.a, measured.cost.b, S)

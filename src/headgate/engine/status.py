@@ -3,15 +3,16 @@
 import itertools
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headgate.engine.intake import LiveStream
 from headgate.engine.query import LiveQuery
-from headgate.engine.scheduler import Scheduler
+from headgate.engine.scheduler import Punctuality, Scheduler
 from headgate.engine.tables import Tables
 from headgate.engine.units import LiveUnit
 from headgate.engine.windows import ENDED, NEVER
+from headgate.model.classes import QueryClass
 from headgate.model.operator import FREE
 from headgate.monitor.figures import figures
 
@@ -40,12 +41,13 @@ class QueryStatus:
     """A query: what it has done, what waits for it, how fast its results came, and what a run costs."""
 
     name: str
-    group: str
+    cls: str
     status: str
     reason: str | None
     kind: str
     unit: str
     tuples: int
+    shed: int
     pending: int
     oldest_wait: float
     results: int
@@ -64,6 +66,33 @@ class QueryStatus:
     selectivity: float
     busy: float
     guarantee: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClassStatus:
+    """A class: what it was promised, what it has, and what it drops.
+
+    `delay_target` is None where nothing is ever shed; `share` of the time, `headroom` and `usage` of its capacity are
+    None where load is not managed. `late` is the share of its results that took longer than the target. Of all tuples
+    `offered` to its queries, so many were `processed` or `shed`, and so many are `pending`.
+    """
+
+    name: str
+    priority: float
+    delay_target: float | None
+    share: float | None
+    headroom: float | None
+    usage: float | None
+    drop: float
+    results: int
+    response_mean: float | None
+    response_p50: float | None
+    response_p99: float | None
+    late: float | None
+    offered: int
+    processed: int
+    shed: int
+    pending: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +115,15 @@ class TableStatus:
 class Accounting:
     """Where everything went: tuples that came, rows that were refused, tuples that were late; and what it took.
 
+    Tuples are `shed` for a query, so one may be shed several times.
+
     `unlisted` queries are too many to be shown one by one; their results are not in the sum.
     """
 
     tuples: int
     rejected: int
     late: int
+    shed: int
     results: int
     runs: int
     utilisation: float
@@ -108,6 +140,7 @@ class Snapshot:
     policy: str
     streams: tuple[StreamStatus, ...]
     tables: tuple[TableStatus, ...]
+    classes: tuple[ClassStatus, ...]
     queries: tuple[QueryStatus, ...]
     lanes: tuple[LaneStatus, ...]
     accounting: Accounting
@@ -118,6 +151,7 @@ def snapshot(
     queries: Mapping[str, LiveQuery],
     scheduler: Scheduler,
     tables: Tables,
+    classes: Sequence[QueryClass],
     began: float,
 ) -> Snapshot:
     """How an engine fares now."""
@@ -133,12 +167,14 @@ def snapshot(
         scheduler.policy_name,
         of_streams,
         tuple(TableStatus(name, tables.problems.get(name)) for name in list(tables.columns)),
+        tuple(_class(each, [q for q in of_queries if q.cls == each.name], scheduler) for each in classes),
         of_queries,
         tuple(LaneStatus(lane.name, scheduler.running(lane)) for lane in scheduler.lanes),
         Accounting(
             sum(s.tuples for s in of_streams),
             sum(sum(s.rejected.values()) for s in of_streams),
             sum(s.late for s in of_streams),
+            sum(q.shed for q in of_queries),
             sum(q.results for q in of_queries),
             sum(q.runs for q in of_queries),
             scheduler.overhead.busy / max(now - began, 1e-9) / len(scheduler.lanes),
@@ -166,6 +202,31 @@ def _stream(name: str, stream: LiveStream) -> StreamStatus:
     )
 
 
+def _class(each: QueryClass, queries: Sequence[QueryStatus], scheduler: Scheduler) -> ClassStatus:
+    latest = scheduler.shedding.latest if scheduler.shedding else None
+    order = latest.orders[each.name] if latest else None
+    seen = scheduler.responses.get(each.name) or Punctuality(each.delay_target)
+    passed, shed, pending = (sum(getattr(q, name) for q in queries) for name in ("tuples", "shed", "pending"))
+    return ClassStatus(
+        each.name,
+        each.priority,
+        each.delay_target if math.isfinite(each.delay_target) else None,
+        latest.shares[each.name] if latest else None,
+        order.headroom if order else None,
+        latest.usage[each.name] if latest else None,
+        order.drop if order else 0.0,
+        seen.all.count,
+        _known(seen.all.mean),
+        _known(seen.all.quantile(0.5)),
+        _known(seen.all.quantile(0.99)),
+        seen.late / seen.all.count if seen.all.count and math.isfinite(each.delay_target) else None,
+        passed + pending,
+        passed - shed,
+        shed,
+        pending,
+    )
+
+
 def _query(query: LiveQuery, home: LiveUnit | None, scheduler: Scheduler, now: float) -> QueryStatus:
     name = home.name if home else query.name
     unit = scheduler.measured(name)
@@ -176,12 +237,13 @@ def _query(query: LiveQuery, home: LiveUnit | None, scheduler: Scheduler, now: f
     shown = figures([replace(query.served, cost=unit.cost if unit else FREE)], max(now, 1e-9))
     return QueryStatus(
         query.name,
-        query.group,
+        query.cls,
         query.status,
         query.reason,
         type(query.draft.plan).__name__,
         name,
         progress.tuples,
+        progress.shed,
         waiting.pending,
         max(0.0, now - waiting.oldest) if waiting.pending else 0.0,
         progress.results,

@@ -10,6 +10,7 @@ from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.query import LiveQuery
+from headgate.engine.thinning import Thinning
 from headgate.model.operator import FREE, Cost
 from headgate.model.parameters import Segment, Stage
 from headgate.model.unit import Basis, Entry, Unit
@@ -71,6 +72,21 @@ class LiveUnit(Protocol):
     def in_kernel(self) -> bool:
         """Whether the kernel runs it, on any lane; Spark plans run on job lanes only."""
 
+    @property
+    def cls(self) -> str:
+        """The class of its queries."""
+
+    def behind(self) -> Waiting:
+        """What waits for it, whether it runs or not."""
+
+    @property
+    def owner(self) -> str:
+        """Under which name the manifest has its drop rates."""
+
+    @property
+    def rates(self) -> dict[str, Thinning]:
+        """Its drop rates, by stream."""
+
     def waiting(self, now: float) -> Waiting:
         """What the policy may choose."""
 
@@ -97,8 +113,27 @@ class SingleUnit:
     def __init__(self, query: LiveQuery) -> None:
         self.name, self.queries, self.busy = query.name, (query,), False
         self.hold: int | None = None
-        self.served = Served(query.name, query.group, FREE)
+        self.served = Served(query.name, query.cls, FREE)
         self._query = query
+
+    @property
+    def cls(self) -> str:
+        """That of the query."""
+        return self._query.cls
+
+    def behind(self) -> Waiting:
+        """What waits for the query."""
+        return self._query.evaluation.waiting(self._query.progress)
+
+    @property
+    def owner(self) -> str:
+        """The query."""
+        return self._query.name
+
+    @property
+    def rates(self) -> dict[str, Thinning]:
+        """Those of the query."""
+        return self._query.rates
 
     @property
     def limit(self) -> float:
@@ -159,4 +194,4 @@ def model(unit: LiveUnit, number: int) -> Unit:
     names = segments(unit)
     share = cost.b / len(names)
     parts = tuple(Segment(name, (Stage(share, 1.0),), cost.of(1)) for name in names)
-    return Unit(number, Entry(unit.name), names, parts, cost, Basis(parts, cost), cls=unit.queries[0].group)
+    return Unit(number, Entry(unit.name), names, parts, cost, Basis(parts, cost), cls=unit.cls)

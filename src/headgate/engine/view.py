@@ -43,6 +43,9 @@ def view(snapshot: Row, width: int, height: int, note: str = "") -> Group:
     streams = _table(_streams(snapshot["time"]), snapshot["streams"], width)
     above = _cut(streams, max(3, space // 3), "streams")
     above += [_line(_problem(table), width, "yellow") for table in snapshot["tables"] if table["problem"]]
+    if any(each["share"] is not None for each in snapshot["classes"]):
+        rows = [{**each, "status": "", "reason": None} for each in snapshot["classes"]]
+        above += [*blank, *_cut(_table(_CLASSES, rows, width), max(3, space // 4), "classes")]
     queries = _table(_QUERIES, sorted(snapshot["queries"], key=_urgency), width)
     below = _cut(queries, space - len(above), "queries")
     return Group(*[*top, *blank, *above, *blank, *below, *blank, *bottom][:height])
@@ -193,9 +196,22 @@ def _streams(now: float) -> list[_Column]:
     ]
 
 
+_CLASSES = (
+    _Column("class", lambda row: row["name"], 12, words=True),
+    _Column("target", lambda row: span(row["delay_target"]), 7),
+    _Column("p50", lambda row: span(row["response_p50"]), 7, spare=3),
+    _Column("p99", lambda row: span(row["response_p99"]), 7),
+    _Column("late", lambda row: share(row["late"]), 6),
+    _Column("time", lambda row: share(row["share"]), 6, spare=1),
+    _Column("load", lambda row: share(row["usage"]), 6),
+    _Column("drops", lambda row: share(row["drop"]), 6),
+    _Column("shed", lambda row: count(row["shed"]), 7),
+    _Column("pending", lambda row: count(row["pending"]), 7, spare=2),
+)
+
 _QUERIES = (
     _Column("query", lambda row: row["name"], 14, words=True),
-    _Column("group", lambda row: row["group"], 8, spare=2, words=True),
+    _Column("class", lambda row: row["cls"], 8, spare=2, words=True),
     _Column("status", state, 7, spare=1, words=True),
     _Column("pending", lambda row: count(row["pending"]), 7),
     _Column("waits", lambda row: span(row["oldest_wait"]), 7),

@@ -36,7 +36,7 @@ _RULES = {
     Kind.SELECT: _Rule(1, 1, 1),
     Kind.PROJECT: _Rule(1, 1, 1, exactly_one=True),
     Kind.MAP: _Rule(1, 1, math.inf),
-    Kind.JOIN: _Rule(1, 1, math.inf),
+    Kind.JOIN: _Rule(1, 2, math.inf),
     Kind.WINDOW_JOIN: _Rule(2, 2, 1),
     Kind.AGGREGATE: _Rule(1, 1, 1),
     Kind.UNION: _Rule(2, math.inf, 1, exactly_one=True),
@@ -76,8 +76,8 @@ FREE = Cost()
 class Operator:
     """One box of a query network.
 
-    `selectivity` is the number of outputs per input tuple. For a window join it is the probability that a pair
-    within `window` seconds matches, and its first input is the left side.
+    `selectivity` is the number of outputs per input tuple, by whichever input it comes. For a window join it is the
+    probability that a pair within `window` seconds matches, and its first input is the left side.
     """
 
     name: str
@@ -137,4 +137,6 @@ def _inputs(rule: _Rule) -> str:
         return "no input"
     if rule.fewest_inputs == rule.most_inputs:
         return f"exactly {rule.fewest_inputs} input" + ("s" if rule.fewest_inputs > 1 else "")
+    if math.isfinite(rule.most_inputs):
+        return f"{rule.fewest_inputs} to {rule.most_inputs:g} inputs"
     return f"{rule.fewest_inputs} inputs or more"

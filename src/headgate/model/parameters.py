@@ -165,7 +165,7 @@ def ideal_time(network: Network, query: Query) -> float:
         op = network.by_name[name]
         visits = len(op.inputs) if op.kind is Kind.WINDOW_JOIN else 1
         fed = [of(i) for i in op.inputs]
-        return visits * op.cost.of(1) + (max(fed) if op.kind is Kind.UNION else sum(fed))
+        return visits * op.cost.of(1) + (max(fed, default=0.0) if op.kind in (Kind.UNION, Kind.JOIN) else sum(fed))
 
     return of(query.output)
 

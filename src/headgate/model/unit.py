@@ -46,7 +46,8 @@ class Unit:
     """What one decision runs: an entry with a queue, and the operators that follow without a queue between.
 
     `segments` are the queries that the unit carries to their results, `cost` the expected time of a train of n,
-    `a + b·n`. A policy values the unit by `basis`, which is what it runs unless a sharing strategy says other.
+    `a + b·n`. A policy values the unit by `basis`, which is what it runs unless a sharing strategy says other. A
+    `source` only brings tuples of a stream in, for other units to work on.
     """
 
     id: int
@@ -57,6 +58,7 @@ class Unit:
     basis: Basis
     leaf: bool = True
     cls: str = "default"
+    source: bool = False
 
     @property
     def name(self) -> str:
@@ -218,4 +220,5 @@ class _Planner:
             bundle.worth,
             leaf,
             readers[0].cls,
+            self.network.by_name[port[0]].kind is Kind.SOURCE and bundle.members == (port[0],),
         )

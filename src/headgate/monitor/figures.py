@@ -37,7 +37,7 @@ class Served:
     """What became of the tuples of one unit: its runs and their time, its results, and the tuples that still wait."""
 
     unit: str
-    group: str
+    cls: str
     cost: Cost
     runs: int = 0
     tuples: int = 0
@@ -87,19 +87,19 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The figures of all units, of each group, and of each unit."""
+    """The figures of all units, of each class, and of each unit."""
 
     overall: Figures
-    groups: dict[str, Figures]
+    classes: dict[str, Figures]
     units: dict[str, Figures]
 
 
 def summarise(served: Sequence[Served], seconds: float) -> Summary:
     """The summary of units that shared so many seconds of lanes."""
-    groups, units = (dict.fromkeys(getattr(one, kind) for one in served) for kind in ("group", "unit"))
+    classes, units = (dict.fromkeys(getattr(one, kind) for one in served) for kind in ("cls", "unit"))
     return Summary(
         figures(served, seconds),
-        {group: figures([one for one in served if one.group == group], seconds) for group in groups},
+        {cls: figures([one for one in served if one.cls == cls], seconds) for cls in classes},
         {unit: figures([one for one in served if one.unit == unit], seconds) for unit in units},
     )
 

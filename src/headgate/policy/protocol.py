@@ -37,10 +37,16 @@ class Queue(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A scheduling point: the time, and the queue of each unit in the order of the prepared units."""
+    """A scheduling point: the time, the queue of each unit in the order of the prepared units, and who asks.
+
+    That is a lane, by its number, of so many. What runs on another lane has an empty queue and is `running`.
+    """
 
     now: float
     queues: Sequence[Queue]
+    lane: int = 0
+    lanes: int = 1
+    running: frozenset[int] = frozenset()
 
 
 class Run(NamedTuple):

@@ -13,7 +13,7 @@ from headgate.policy.registry import POLICIES, listed
 from headgate.record import Recorded
 from headgate.sim.replay import Replayed, Workload, replay
 
-MOST_GROUPS = 8
+MOST_CLASSES = 8
 
 _COLUMNS: tuple[tuple[str, Callable[[Figures], float]], ...] = (
     ("slowdown\navg", lambda f: f.avg_slowdown),
@@ -121,21 +121,21 @@ def legend(comparison: Comparison) -> str:
     return f"{best}in a: the part of a run that does not depend on its train{cut}"
 
 
-def by_group(comparison: Comparison) -> Table | None:
-    """The average slowdown of each group of units, where there are several and not too many."""
-    groups = comparison.recorded.measured.groups
-    if not 1 < len(groups) <= MOST_GROUPS:
+def by_class(comparison: Comparison) -> Table | None:
+    """The average slowdown of each class of queries, where there are several and not too many."""
+    classes = comparison.recorded.measured.classes
+    if not 1 < len(classes) <= MOST_CLASSES:
         return None
     table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("policy", no_wrap=True)
     table.add_column("", no_wrap=True)
-    for name in groups:
+    for name in classes:
         table.add_column(Text(name), justify="right")
     table.add_row(
-        Text(comparison.recorded.began.policy), "measured", *(_cell(f.avg_slowdown) for f in groups.values())
+        Text(comparison.recorded.began.policy), "measured", *(_cell(f.avg_slowdown) for f in classes.values())
     )
     for p in comparison.predicted:
-        table.add_row(Text(p.policy), "predicted", *(_cell(p.summary.groups[g].avg_slowdown) for g in groups))
+        table.add_row(Text(p.policy), "predicted", *(_cell(p.summary.classes[g].avg_slowdown) for g in classes))
     return table
 
 

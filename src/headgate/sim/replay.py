@@ -51,7 +51,7 @@ class UnitSpec:
     a: float
     b: float
     S: float = 1.0
-    group: str = "default"
+    cls: str = "default"
     first: Mapping[str, int] = field(default_factory=dict)
     last: Mapping[str, int] = field(default_factory=dict)
     away: tuple[tuple[float, float], ...] = ()
@@ -80,7 +80,7 @@ class UnitSpec:
         """The unit as a policy knows it, with the ideal time of a tuple in a job of its own."""
         cost = Cost(belief.a, belief.b)
         segment = Segment(self.name, (Stage(belief.b, max(LEAST_SHARE, belief.S)),), cost.of(1))
-        return Unit(number, Entry(self.name), (self.name,), (segment,), cost, Basis((segment,), cost), cls=self.group)
+        return Unit(number, Entry(self.name), (self.name,), (segment,), cost, Basis((segment,), cost), cls=self.cls)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Workload:
                 a=life.latest.a,
                 b=life.latest.b,
                 S=life.served.results / life.served.tuples if life.served.tuples else life.latest.S,
-                group=life.latest.group,
+                cls=life.latest.cls,
                 first=places(life.planned[0].reads),
                 last=places(life.stands) if life.removed else {},
                 away=life.away,
@@ -235,7 +235,7 @@ class _Server:
         self.idle = lanes
         self.until = workload.until - workload.start
         self.now = 0.0
-        self.served = [Served(spec.name, spec.group, spec.cost) for spec in self.specs]
+        self.served = [Served(spec.name, spec.cls, spec.cost) for spec in self.specs]
         self.away = [[(a - workload.start, b - workload.start) for a, b in spec.away] for spec in self.specs]
         self.queues = _queues(workload)
         self.feeds = list({id(queue.feed): queue.feed for queue in self.queues}.values())

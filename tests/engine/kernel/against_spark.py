@@ -37,7 +37,7 @@ class Sides:
         self.rows = rows
         file = self.folder / f"{next(_files)}.arrow"
         write(rows, file)
-        self.given = JobInput({"t": StreamInput(((str(file), 0, rows.num_rows, 0, 0),), None)})
+        self.given = JobInput({"t": StreamInput(((str(file), 0, rows.num_rows, 0, 0, 0),), None)})
 
     def prepare(self, sql):
         return self.views.prepare(sql, {"t": self.rows.column_names})

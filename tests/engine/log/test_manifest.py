@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.engine.log.manifest import Manifest, Progress, StoredTrain
+from headgate.engine.log.manifest import Manifest, Moved, Passed, Progress, StoredTrain
 from headgate.engine.windows import ENDED, NEVER
 from headgate.errors import InputError
 
@@ -117,10 +117,10 @@ def test_a_manifest_of_a_later_version_is_refused_and_let_go_of(path):
     with sqlite3.connect(path) as db:
         db.execute("UPDATE meta SET value = '99'")
     db.close()
-    with pytest.raises(InputError, match="format of version 2 or before; got version 99") as refused:
+    with pytest.raises(InputError, match="format of version 3 or before; got version 99") as refused:
         Manifest(path)
     db = sqlite3.connect(path, timeout=0)
-    db.execute("UPDATE meta SET value = '2'")
+    db.execute("UPDATE meta SET value = '3'")
     db.commit()
     db.close()
     Manifest(path).close()
@@ -166,8 +166,8 @@ def test_members_are_where_their_cohort_is_and_only_those_with_results_are_touch
     cohort = manifest.join("s", 4, ["p", "q"])
     new = replace(BEGIN, run=1, cursors={"s": 9}, receipt={"n": 1}, results=2, tuples=77)
     only_results = replace(BEGIN, run=3, receipt={"path": 'it\'s 1 "x"'}, results=5)
-    manifest.commit([("q", BEGIN, new), ("p", BEGIN, only_results)], (cohort, 9, 5))
-    manifest.commit([], (cohort, 12, 3), counted={"p": 4})
+    manifest.commit([("q", BEGIN, new), ("p", BEGIN, only_results)], Moved(cohort, 9, Passed(5)))
+    manifest.commit([], Moved(cohort, 12, Passed(3)), counted={"p": 4})
     fresh = again(manifest, path)
     assert fresh.progress_of(["p", "q", "r"]) == {
         "p": replace(only_results, run=4, results=9, cursors={"s": 12}, tuples=8),
@@ -182,10 +182,10 @@ def test_who_leaves_a_cohort_goes_on_from_there_and_who_joins_later_reads_from_t
     entered(manifest, "p", "q")
     entered(manifest, "late", begin=Progress(cursors={"s": 10}, tuples=0))
     cohort = manifest.join("s", 4, ["p", "q"])
-    manifest.commit([], (cohort, 10, 6))
+    manifest.commit([], Moved(cohort, 10, Passed(6)))
     manifest.leave(["p"])
     assert manifest.join("s", 10, ["late"], cohort) == cohort
-    manifest.commit([], (cohort, 11, 1))
+    manifest.commit([], Moved(cohort, 11, Passed(1)))
     stands = manifest.progress("p")
     assert (stands.cursors, stands.tuples) == ({"s": 10}, 6)
     manifest.commit([("p", stands, replace(stands, cursors={"s": 30}, tuples=26))])
@@ -200,20 +200,20 @@ def test_who_leaves_a_cohort_goes_on_from_there_and_who_joins_later_reads_from_t
 def test_who_joins_another_cohort_takes_along_what_it_has_read_and_an_empty_cohort_goes(manifest):
     entered(manifest, "p", "q")
     first = manifest.join("s", 4, ["p"])
-    manifest.commit([], (first, 8, 4))
+    manifest.commit([], Moved(first, 8, Passed(4)))
     second = manifest.join("s", 4, ["q"])
-    manifest.commit([], (second, 8, 3))
+    manifest.commit([], Moved(second, 8, Passed(3)))
     assert manifest.join("s", 8, ["p"], second) == second
-    manifest.commit([], (second, 9, 1))
+    manifest.commit([], Moved(second, 9, Passed(1)))
     assert manifest.cohorts() == {second: ["p", "q"]}
     assert {name: each.tuples for name, each in manifest.progress_of(["p", "q"]).items()} == {"p": 5, "q": 4}
     with pytest.raises(LookupError):
-        manifest.commit([], (first, 9, 1))
+        manifest.commit([], Moved(first, 9, Passed(1)))
     manifest.remove("p")
     manifest.leave(["q"])
     assert manifest.cohorts() == {}
     with pytest.raises(LookupError):
-        manifest.commit([], (second, 10, 1))
+        manifest.commit([], Moved(second, 10, Passed(1)))
 
 
 @pytest.mark.parametrize(
@@ -231,11 +231,14 @@ def test_a_commit_moves_a_cohort_its_queries_and_shared_sinks_or_nothing(manifes
     entered(manifest, "p")
     cohort = manifest.join("s", 4, ["p"])
     run = ("p", BEGIN, replace(BEGIN, run=1, results=1))
-    for broken in ([run], (cohort, 9, 5), {"out": object()}), ([run], (cohort + 1, 9, 5), {"out": {"n": 1}}):
+    for broken in (
+        ([run], Moved(cohort, 9, Passed(5)), {"out": object()}),
+        ([run], Moved(cohort + 1, 9, Passed(5)), {"out": {"n": 1}}),
+    ):
         with pytest.raises((TypeError, LookupError)):
             manifest.commit(*broken)
         assert (manifest.progress("p"), manifest.shared("out")) == (BEGIN, None)
-    manifest.commit([run], (cohort, 9, 5), {"out": {"n": 1}})
+    manifest.commit([run], Moved(cohort, 9, Passed(5)), {"out": {"n": 1}})
     manifest.commit([], shared={"out": {"n": 2}})
     assert manifest.progress("p") == replace(BEGIN, run=1, results=1, cursors={"s": 9}, tuples=5)
     assert manifest.shared("out") == {"n": 2}
@@ -272,7 +275,7 @@ def test_whatever_joins_and_leaves_every_query_has_its_own_position_and_count(tm
                 moved = [name for name in member if member[name] == cohort]
                 for name in moved:
                     at[name], read[name] = at[name] + step[1], read[name] + step[1]
-                made.commit([], (cohort, at[moved[0]], step[1]))
+                made.commit([], Moved(cohort, at[moved[0]], Passed(step[1])))
         elif step[1] not in member:
             old, (_, name, n) = made.progress(step[1]), step
             at[name], read[name] = at[name] + n, read[name] + n
@@ -312,6 +315,6 @@ def test_a_manifest_of_the_first_version_goes_on_as_one_of_this(path):
         assert made.progress("q") == stands
         assert made.definition("q") == {"sql": "q"}
         cohort = made.join("s", 9, ["q"])
-        made.commit([], (cohort, 9, 0))
+        made.commit([], Moved(cohort, 9, Passed(0)))
         made.leave(["q"])
         made.close()

@@ -41,7 +41,7 @@ def numbers(slices):
 
 def read(slices):
     """The values behind slices, which are the tuples' numbers."""
-    named = {"streams": {"s": {"slices": [(s.file, s.offset, s.count, s.first, 0) for s in slices], "time": None}}}
+    named = {"streams": {"s": {"slices": [(s.file, s.offset, s.count, s.first, 0, 0) for s in slices], "time": None}}}
     return [v for part in tuples(named, "s", ["v"]) for v in part.column("v").to_pylist()]
 
 

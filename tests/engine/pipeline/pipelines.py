@@ -14,7 +14,7 @@ streams:
 tables:
   symbols: {file: symbols.csv}
 queries:
-  big: {sql: SELECT * FROM ticks, group: alerts, sink: {parquet: out/big}}
+  big: {sql: SELECT * FROM ticks, class: alerts, sink: {parquet: out/big}}
   vwap:
     sql: SELECT sym, avg(price) FROM ticks GROUP BY sym
     window: 10s

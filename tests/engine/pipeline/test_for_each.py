@@ -89,11 +89,11 @@ def test_a_cell_that_the_sql_does_not_use_may_be_empty(folder):
 def test_the_engine_gets_all_at_once_with_the_options_of_the_entry(folder):
     constants(ROWS)
     engine = Notes()
-    loaded = written(ALERTS + "    group: alarms\n    limit: 5s\n")
+    loaded = written(ALERTS + "    class: alarms\n    limit: 5s\n")
     build(loaded, engine)
     found = [call for call in engine.calls if call[0] == "query_many"]
     assert [name for _, name, _, _ in found] == ["alerts_000001", "alerts_000002"]
-    assert {(options["group"], options["limit"], repr(options["sink"])) for *_, options in found} == {
+    assert {(options["cls"], options["limit"], repr(options["sink"])) for *_, options in found} == {
         ("alarms", 5, "discard()")
     }
 

@@ -22,10 +22,10 @@ def test_a_pipeline_has_streams_tables_and_queries(folder):
     assert stream.source == source.ticks(rate=100)
     assert (stream.event_time, stream.delay, stream.idle) == ("ts", 2, 5)
     assert loaded.tables == {"symbols": Path("symbols.csv")}
-    assert (big.sql, big.group, repr(big.sink)) == ("SELECT * FROM ticks", "alerts", "parquet('out/big')")
+    assert (big.sql, big.cls, repr(big.sink)) == ("SELECT * FROM ticks", "alerts", "parquet('out/big')")
     assert (big.window, big.slide, big.time, big.limit, big.start) == (None, None, None, 60, "now")
     assert (vwap.window, vwap.slide, vwap.time, vwap.limit) == (10, 2, "event", 30)
-    assert (vwap.group, repr(vwap.sink)) == ("default", "discard()")
+    assert (vwap.cls, repr(vwap.sink)) == ("default", "discard()")
 
 
 def test_what_a_pipeline_does_not_say_has_a_default(folder):
@@ -177,7 +177,8 @@ def test_an_engine_gets_streams_first_then_tables_then_queries(folder):
         "slide": None,
         "time": None,
         "sink": loaded.queries["big"].sink,
-        "group": "alerts",
+        "cls": "alerts",
+        "scale": False,
         "limit": 60,
         "start": "now",
     }

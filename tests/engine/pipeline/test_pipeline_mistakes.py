@@ -21,7 +21,7 @@ MISTAKES = [
     # keys
     ("policy:", "polcy:", "1:1", ["a pipeline has known keys only", "'polcy'", "Did you mean 'policy'?"]),
     ("delay:", "dealy:", "3:57", ["a stream has known keys only", "'dealy'", "Did you mean 'delay'?"]),
-    ("group:", "class:", "7:35", ["a query has known keys only", "'class'", "sql, for_each, group, sink"]),
+    ("class:", "group:", "7:35", ["a query has known keys only", "'group'", "sql, for_each, class, scale, sink"]),
     ("file:", "path:", "5:13", ["a table has known keys only", "'path'", "There is file only"]),
     ("rate:", "rat:", "3:28", ["a ticks source has known keys only", "Did you mean 'rate'?"]),
     (
@@ -121,7 +121,7 @@ MISTAKES = [
     ("time: event", "time: process", "12:11", ["'time' is a known time", "'process'", "event, arrival"]),
     ("limit: 30s", "limit: never", "13:12", ["'limit' is a finite time above 0", "'never'"]),
     ("limit: 30s", "start: late", "13:12", ["'start' is a known start", "'late'", "now, earliest"]),
-    ("group: alerts", "group: []", "7:42", ["'group' is a name"]),
+    ("class: alerts", "class: []", "7:42", ["'class' is a name"]),
     # sinks
     (SINK, "{}", "7:56", ["a sink is exactly one of parquet, jsonl, console, discard", "no keys"]),
     (SINK, "{parquet: a, jsonl: b}", "7:56", ["a sink is exactly one of", "the keys parquet, jsonl"]),

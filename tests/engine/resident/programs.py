@@ -21,7 +21,9 @@ def train(folder, n=1000):
     with pa.OSFile(str(file), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
         writer.write_table(table)
     half = n // 2
-    return JobInput({"s": StreamInput(((str(file), 0, half, 0, 0), (str(file), half, n - half, half, 0)), None)})
+    return JobInput(
+        {"s": StreamInput(((str(file), 0, half, 0, 0, 0), (str(file), half, n - half, half, 0, 0)), None)}
+    )
 
 
 def above(*bounds, first=0):
@@ -51,7 +53,7 @@ def direct(of, given):
         kernel.apply(change)
     ((_, stream),) = given.streams.items()
     tables = []
-    for file, offset, count, _, _ in stream.slices:
+    for file, offset, count, *_ in stream.slices:
         with pa.memory_map(file) as source:
             tables.append(pa.ipc.open_file(source).read_all().slice(offset, count).select(kernel.columns))
     return kernel.run(pa.concat_tables(tables))

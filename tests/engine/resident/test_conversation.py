@@ -85,7 +85,7 @@ def test_who_need_not_wait_any_longer_does_not(clock):
 
 
 def test_a_worker_gets_what_a_job_would_get(clock):
-    given = JobInput({"s": StreamInput((("file", 0, 1, 0, 0),), "_arrival")}, window=(4, 2))
+    given = JobInput({"s": StreamInput((("file", 0, 1, 0, 0, 0),), "_arrival")}, window=(4, 2))
     spoken, channel = talk(clock, Answered(1, [], {}))
     spoken.answer(program(1), given, lambda: False)
     assert channel.sent[0].given == asdict(given)

@@ -9,7 +9,7 @@ import pytest
 
 from engine.sink.openings import SCHEMA, opening, table
 from headgate.engine import sink
-from headgate.engine.log.manifest import Manifest, Progress
+from headgate.engine.log.manifest import Manifest, Moved, Passed, Progress
 from headgate.errors import InputError
 
 LATER = float("inf")
@@ -92,7 +92,9 @@ def test_results_of_many_queries_and_their_place_are_committed_together(tmp_path
     cohort = manifest.join("s", 0, ["p", "q"])
     with out.lock:
         receipt = out.stage([("q", table(1))])
-        manifest.commit([("q", old["q"], replace(old["q"], run=1, results=1))], (cohort, 7, 7), {out.name: receipt})
+        manifest.commit(
+            [("q", old["q"], replace(old["q"], run=1, results=1))], Moved(cohort, 7, Passed(7)), {out.name: receipt}
+        )
         out.publish(receipt)
     manifest.remove("q")
     out.close()

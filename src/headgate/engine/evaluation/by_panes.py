@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, micros, queued, stream_input
+from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, Warm, micros, queued, stream_input
 from headgate.engine.log.manifest import Progress
 from headgate.engine.log.stream import write
 from headgate.engine.reader import JobInput
@@ -97,7 +97,7 @@ class PaneEvaluation:
         """Nothing before the cursor: the rest is in the panes."""
         return progress.cursors[stream]
 
-    def warm(self, execute: Execute) -> None:
+    def warm(self, execute: Warm) -> None:
         """An empty train, and no windows."""
         execute(self.partial, self.input(0, 0))
         execute(self.final, JobInput())

@@ -9,9 +9,20 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from headgate.engine.evaluation.protocol import NOTHING, Execute, Setting, Step, Waiting, micros, stream_input
+from headgate.engine.evaluation.protocol import (
+    NOTHING,
+    Execute,
+    Setting,
+    Step,
+    Waiting,
+    Warm,
+    micros,
+    stream_input,
+    with_kept,
+)
 from headgate.engine.log.manifest import Progress
 from headgate.engine.reader import JobInput
+from headgate.engine.sql.hidden import KEPT
 from headgate.engine.sql.plan import BySession
 from headgate.engine.windows import ENDED, NEVER
 
@@ -29,7 +40,8 @@ class SessionEvaluation:
         """Plan the text."""
         self._prepared = self._setting.prepare(self.plan.sql)
         schema = self._prepared.schema
-        self.schema = schema.remove(len(schema) - 1) if self.plan.having else schema
+        shown = schema.remove(len(schema) - 1) if self.plan.having else schema
+        self.schema = shown.append(pa.field(KEPT, pa.float64())) if self.plan.kept else shown
 
     def begin(self, positions: Mapping[str, int]) -> Progress:
         """Start behind the newest event time; a session that is under way counts from there."""
@@ -60,7 +72,8 @@ class SessionEvaluation:
         ended = (progress.closed <= ends) & (ends < mark)
         if self.plan.having:
             ended &= found.column(found.num_columns - 1).to_numpy()
-        rows = found.select(list(range(len(self.schema)))).filter(pa.array(ended))
+        shown = found.select(list(range(len(self.schema) - self.plan.kept)))
+        rows = (with_kept(shown, execute.kept) if self.plan.kept else shown).filter(pa.array(ended))
         due = np.array([log.reached(min(int(end) + 1, mark), "event").arrived_last / 1e6 for end in ends[ended]])
         # Tuples from the watermark on may yet come, before those of the open sessions.
         still = min([mark, *starts[ends >= mark].tolist()])
@@ -84,7 +97,7 @@ class SessionEvaluation:
     def tidy(self, *kept: Progress) -> None:
         """Keeps nothing but its progress."""
 
-    def warm(self, execute: Execute) -> None:
+    def warm(self, execute: Warm) -> None:
         """No sessions."""
         execute(self._prepared, JobInput())
 

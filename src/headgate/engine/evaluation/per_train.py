@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, micros, queued, stream_input
+from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, Warm, micros, queued, stream_input
 from headgate.engine.log.manifest import Progress
 from headgate.engine.prepared import Prepared
 from headgate.engine.reader import JobInput
@@ -73,7 +73,7 @@ class TrainEvaluation:
     def tidy(self, *kept: Progress) -> None:
         """Keeps nothing but its progress."""
 
-    def warm(self, execute: Execute) -> None:
+    def warm(self, execute: Warm) -> None:
         """An empty train."""
         execute(self.prepared, self._input(0, 0))
 

@@ -7,10 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from headgate.engine.evaluation.protocol import NOTHING, Execute, Setting, Step, Waiting, stream_input
+from headgate.engine.evaluation.protocol import (
+    NOTHING,
+    Execute,
+    Setting,
+    Step,
+    Waiting,
+    Warm,
+    stream_input,
+    with_kept,
+)
 from headgate.engine.log.manifest import Progress
 from headgate.engine.log.stream import STAMP
 from headgate.engine.reader import JobInput
+from headgate.engine.sql.hidden import KEPT
 from headgate.engine.sql.plan import PerWindow
 from headgate.engine.windows import ENDED, NEVER
 
@@ -33,7 +43,8 @@ class WindowEvaluation:
     def prepare(self) -> None:
         """Plan the text."""
         self._prepared = self._setting.prepare(self.plan.sql)
-        self.schema = pa.schema([*_EDGES, *self._prepared.schema])
+        thinned = [pa.field(KEPT, pa.float64())] if self.plan.kept else []
+        self.schema = pa.schema([*_EDGES, *self._prepared.schema, *thinned])
 
     def begin(self, positions: Mapping[str, int]) -> Progress:
         """Start with the first window that begins behind everything that has come before."""
@@ -60,6 +71,7 @@ class WindowEvaluation:
         start = end - window.size
         closing = {name: log.reached(end, window.time) for name, log in self._logs.items()}
         rows = execute(self._prepared, self._input(start, end))
+        rows = with_kept(rows, execute.kept) if self.plan.kept else rows
         edges = [pa.repeat(pa.scalar(edge, STAMP), rows.num_rows) for edge in (start, end)]
         rows = pa.Table.from_arrays([*edges, *rows.columns], schema=self.schema)
         cursors = {name: max(progress.cursors[name], train.end) for name, train in closing.items()}
@@ -81,7 +93,7 @@ class WindowEvaluation:
     def tidy(self, *kept: Progress) -> None:
         """Keeps nothing but its progress."""
 
-    def warm(self, execute: Execute) -> None:
+    def warm(self, execute: Warm) -> None:
         """A window without tuples."""
         execute(self._prepared, JobInput())
 

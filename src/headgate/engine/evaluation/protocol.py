@@ -23,10 +23,26 @@ from headgate.engine.log.stream import ARRIVAL, STAMP, Slice, StreamLog
 from headgate.engine.prepared import Prepared, Views
 from headgate.engine.reader import HIDDEN, JobInput, StreamInput
 from headgate.engine.sql.columns import used
+from headgate.engine.sql.hidden import KEPT
 from headgate.engine.windows import Time
 
-Execute = Callable[[Prepared, JobInput], pa.Table]
-"""How a lane runs a prepared plan."""
+
+class Execute(Protocol):
+    """How a lane runs a prepared plan, and the share of the tuples that was kept of what it was given last."""
+
+    kept: float
+
+    def __call__(self, plan: Prepared, given: JobInput) -> pa.Table:
+        """Run it."""
+
+
+Warm = Callable[[Prepared, JobInput], pa.Table]
+"""How a prepared plan is tried out, over no tuples."""
+
+
+def with_kept(rows: pa.Table, kept: float) -> pa.Table:
+    """Rows that say from which share of the tuples they come."""
+    return rows.append_column(KEPT, pa.repeat(pa.scalar(kept, pa.float64()), rows.num_rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +117,14 @@ class Evaluation(Protocol):
     def tidy(self, *kept: Progress) -> None:
         """Remove what no progress of these needs any more."""
 
-    def warm(self, execute: Execute) -> None:
+    def warm(self, execute: Warm) -> None:
         """Run over no tuples: Spark compiles, and the time of an empty job shows."""
 
 
 def stream_input(log: StreamLog, slices: Collection[Slice], time: Time | None) -> StreamInput:
     """A stream's part of a job's input."""
     found = tuple(
-        (s.file, s.offset, s.count, s.first, s.arrival_before if time == "arrival" else s.event_before)
+        (s.file, s.offset, s.count, s.first, s.arrival_before if time == "arrival" else s.event_before, 0)
         for s in slices
     )
     return StreamInput(found, None if time is None else ARRIVAL if time == "arrival" else log.event_time)

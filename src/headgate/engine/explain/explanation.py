@@ -47,7 +47,7 @@ class Unit:
     """Queries that one run of the kernel evaluates. A window is written like `10s every 2s`."""
 
     stream: str
-    group: str
+    cls: str
     window: str | None
     queries: int
     shapes: tuple[Shape, ...]
@@ -61,7 +61,7 @@ class Query:
     """How one query is evaluated, and by whom. `unit` and `shape` count from 0; a Spark plan has none."""
 
     name: str
-    group: str
+    cls: str
     evaluation: str
     runner: Runner
     unit: int | None
@@ -100,16 +100,16 @@ def explained(queries: Iterable[LiveQuery], *, fuse: bool = True, resident: bool
 def _query(query: LiveQuery, place: tuple[int, int] | None) -> Query:
     kind = _EVALUATION[type(query.draft.plan)]
     if place:
-        return Query(query.name, query.group, kind, "kernel", *place, None)
+        return Query(query.name, query.cls, kind, "kernel", *place, None)
     why_not = (query.why_not or _NOT_FUSED).removeprefix(f"it is evaluated {kind}: ")
-    return Query(query.name, query.group, kind, "Spark", None, None, why_not)
+    return Query(query.name, query.cls, kind, "Spark", None, None, why_not)
 
 
 def _unit(kin: Kin, members: Sequence[Compiled]) -> Unit:
     counts = Counter(compiled.shape for compiled in members)
     return Unit(
         kin.stream,
-        kin.group,
+        kin.cls,
         _window(kin.window) if kin.window else None,
         len(members),
         tuple(Shape(shape(each), n) for each, n in counts.items()),

@@ -37,7 +37,7 @@ def shown(explanation: Explanation) -> Iterator[RenderableType]:
 
 def _unit(unit: Unit, queries: Sequence[Query]) -> Iterator[RenderableType]:
     yield Text()
-    name = " · ".join(part for part in (unit.stream, unit.group, unit.window) if part)
+    name = " · ".join(part for part in (unit.stream, unit.cls, unit.window) if part)
     yield Text.assemble((name, "bold"), f": {_n(unit.queries, 'query')} of {_n(len(unit.shapes), 'shape')}")
     names: list[list[str]] = [[] for _ in unit.shapes]
     for query in queries:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from headgate.errors import InputError
 
-VERSION = 2
+VERSION = 3
 _APPLICATION = 0x48474154
 """What SQLite keeps in the head of a database, so that one can tell whose it is."""
 
@@ -29,11 +29,17 @@ _TABLES = (
         name TEXT PRIMARY KEY, definition TEXT, run INTEGER NOT NULL DEFAULT 0,
         closed INTEGER NOT NULL, low INTEGER NOT NULL, receipt TEXT,
         results INTEGER NOT NULL DEFAULT 0, tuples INTEGER NOT NULL DEFAULT 0, late INTEGER NOT NULL DEFAULT 0,
-        cohort INTEGER
+        cohort INTEGER, shed INTEGER NOT NULL DEFAULT 0
     ) WITHOUT ROWID""",
     # Holds the names too, so that they are listed without reading a definition.
     "CREATE INDEX IF NOT EXISTS member ON query (cohort)",
-    "CREATE TABLE IF NOT EXISTS cohort (id INTEGER PRIMARY KEY, stream TEXT, position INTEGER, tuples INTEGER)",
+    """CREATE TABLE IF NOT EXISTS cohort (
+        id INTEGER PRIMARY KEY, stream TEXT, position INTEGER, tuples INTEGER, shed INTEGER NOT NULL DEFAULT 0
+    )""",
+    # The owner is a query, or #id for a cohort.
+    """CREATE TABLE IF NOT EXISTS thinned (
+        owner TEXT, stream TEXT, first INTEGER, percent INTEGER, PRIMARY KEY (owner, stream, first)
+    ) WITHOUT ROWID""",
     """CREATE TABLE IF NOT EXISTS cursor (
         query TEXT, stream TEXT, position INTEGER, PRIMARY KEY (query, stream)
     ) WITHOUT ROWID""",
@@ -43,7 +49,16 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS shared (name TEXT PRIMARY KEY, receipt TEXT) WITHOUT ROWID",
 )
 
-_CHANGES = {1: ("ALTER TABLE query ADD COLUMN cohort INTEGER",)}
+_CHANGES = {
+    1: (
+        "ALTER TABLE query ADD COLUMN cohort INTEGER",
+        "CREATE TABLE cohort (id INTEGER PRIMARY KEY, stream TEXT, position INTEGER, tuples INTEGER)",
+    ),
+    2: (
+        "ALTER TABLE query ADD COLUMN shed INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE cohort ADD COLUMN shed INTEGER NOT NULL DEFAULT 0",
+    ),
+}
 """What a manifest of a version lacks to be one of the next, apart from whole tables."""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -63,6 +63,7 @@ class Progress:
     """How far a query has come: everything that a restart needs, and what has been counted on the way.
 
     `closed` is the end of the last window that was closed, `low` the time before which no tuple is needed any more.
+    Of the `tuples` that it has passed, so many were `shed`.
     `fresh` are partial results that have no file yet; only in memory.
     """
 
@@ -75,7 +76,32 @@ class Progress:
     results: int = 0
     tuples: int = 0
     late: int = 0
+    shed: int = 0
     fresh: tuple[pa.Table, ...] = field(default=(), compare=False)
+
+
+class Passed(NamedTuple):
+    """Tuples that were passed, and how many of them were shed."""
+
+    tuples: int = 0
+    shed: int = 0
+
+    def plus(self, other: "Passed") -> "Passed":
+        """Both together."""
+        return Passed(self.tuples + other.tuples, self.shed + other.shed)
+
+    def minus(self, other: "Passed") -> "Passed":
+        """What there is more than before."""
+        return Passed(self.tuples - other.tuples, self.shed - other.shed)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How far a cohort has come, and what it has passed since it was written down."""
+
+    cohort: int
+    position: int
+    passed: Passed
 
 
 class Manifest:
@@ -228,7 +254,7 @@ class Manifest:
         with self._lock:
             rows = self._db.execute(
                 "SELECT name, run, closed, low, receipt, results, q.tuples + ifnull(c.tuples, 0), late,"
-                " c.stream, c.position"
+                " q.shed + ifnull(c.shed, 0), c.stream, c.position"
                 " FROM query q LEFT JOIN cohort c ON c.id = q.cohort WHERE name IN (SELECT value FROM json_each(?))",
                 chosen,
             ).fetchall()
@@ -241,26 +267,26 @@ class Manifest:
             for query, run, starts in self._db.execute(statement, chosen):
                 panes.setdefault(query, {})[run] = tuple(json.loads(starts))
         found = {}
-        for query, run, closed, low, receipt, results, tuples, late, stream, position in rows:
+        for query, run, closed, low, receipt, results, tuples, late, shed, stream, position in rows:
             if stream is not None:
                 cursors[query][stream] = position
             given = json.loads(receipt) if receipt else None
             found[query] = Progress(
-                run, cursors[query], closed, low, panes.get(query, {}), given, results, tuples, late
+                run, cursors[query], closed, low, panes.get(query, {}), given, results, tuples, late, shed
             )
         return found
 
     def commit(
         self,
         runs: Sequence[tuple[str, Progress, Progress]],
-        cohort: tuple[int, int, int] | None = None,
+        cohort: "Moved | None" = None,
         shared: Mapping[str, Mapping[str, Any]] | None = None,
         counted: Mapping[str, int] | None = None,
     ) -> None:
         """Commit what a job did, all or nothing.
 
-        For each query that has something of its own: from one progress to the next. For a cohort: its id, where all
-        its members are now, and how many tuples they have read. For sinks that queries share: their receipts, and
+        For each query that has something of its own: from one progress to the next. For a cohort: where all its
+        members are now. For sinks that queries share: their receipts, and
         how many results in them are new, by query.
         """
         # What a member of a cohort has of its own are mostly results, and all of these are one statement: between two
@@ -273,8 +299,7 @@ class Manifest:
                 if query not in written:
                     self._move(db, query, old, new)
             if cohort is not None:
-                known, position, read = cohort
-                self._move_cohort(db, known, position, read)
+                self._move_cohort(db, cohort)
             for name, receipt in (shared or {}).items():
                 db.execute("INSERT OR REPLACE INTO shared VALUES (?, ?)", (name, json.dumps(receipt)))
             if counted:
@@ -311,16 +336,16 @@ class Manifest:
                 db.execute("DELETE FROM pane WHERE query = ? AND run = ?", (query, run))
 
     @staticmethod
-    def _move_cohort(db: sqlite3.Connection, cohort: int, position: int, read: int) -> None:
-        statement = "UPDATE cohort SET position = ?, tuples = tuples + ? WHERE id = ?"
-        if not db.execute(statement, (position, read, cohort)).rowcount:
-            msg = f"there is no cohort {cohort}"
+    def _move_cohort(db: sqlite3.Connection, moved: "Moved") -> None:
+        statement = "UPDATE cohort SET position = ?, tuples = tuples + ?, shed = shed + ? WHERE id = ?"
+        if not db.execute(statement, (moved.position, *moved.passed, moved.cohort)).rowcount:
+            msg = f"there is no cohort {moved.cohort}"
             raise LookupError(msg)
 
     def remove(self, query: str) -> None:
         """Forget a query."""
         with self._transaction() as db:
-            for table, key in (("query", "name"), ("cursor", "query"), ("pane", "query")):
+            for table, key in (("query", "name"), ("cursor", "query"), ("pane", "query"), ("thinned", "owner")):
                 db.execute(f"DELETE FROM {table} WHERE {key} = ?", (query,))  # noqa: S608 - names from above
             self._drop_empty(db)
 
@@ -338,7 +363,12 @@ class Manifest:
                     "INSERT INTO cohort (stream, position, tuples) VALUES (?, ?, 0)", (stream, position)
                 )
                 cohort = int(made.lastrowid or 0)
-            found = db.execute("SELECT stream, position, tuples FROM cohort WHERE id = ?", (cohort,)).fetchone()
+                # Those of all are the same from here on.
+                db.execute(
+                    "INSERT INTO thinned SELECT ?, stream, first, percent FROM thinned WHERE owner = ?",
+                    (f"#{cohort}", queries[0]),
+                )
+            found = db.execute("SELECT stream, position, tuples, shed FROM cohort WHERE id = ?", (cohort,)).fetchone()
             (there,) = db.execute(
                 "SELECT count(*) FROM cursor"
                 " WHERE stream = ? AND position = ? AND query IN (SELECT value FROM json_each(?))",
@@ -348,11 +378,13 @@ class Manifest:
                 # Tuples would be skipped or read twice.
                 msg = f"not all of {len(queries)} queries and cohort {cohort} are at {position} of stream {stream}"
                 raise ValueError(msg)
-            # What a member has read is the sum of its own number and the cohort's.
+            # What a member has passed is the sum of its own numbers and the cohort's.
             db.execute(
-                "UPDATE query SET cohort = ?, tuples = tuples - ? WHERE name IN (SELECT value FROM json_each(?))",
-                (cohort, found[2], _list(queries)),
+                "UPDATE query SET cohort = ?, tuples = tuples - ?, shed = shed - ?"
+                " WHERE name IN (SELECT value FROM json_each(?))",
+                (cohort, *found[2:], _list(queries)),
             )
+            db.execute("DELETE FROM thinned WHERE owner IN (SELECT value FROM json_each(?))", (_list(queries),))
             self._drop_empty(db)
         return cohort
 
@@ -372,8 +404,14 @@ class Manifest:
 
     @staticmethod
     def _settle(db: sqlite3.Connection, queries: Sequence[str]) -> None:
-        """Give members their cohort's position and tuples as their own."""
+        """Give members their cohort's position, numbers and drop rates as their own."""
         chosen = (_list(queries),)
+        db.execute(
+            "INSERT OR REPLACE INTO thinned SELECT q.name, t.stream, t.first, t.percent"
+            " FROM thinned t JOIN query q ON t.owner = '#' || q.cohort"
+            " WHERE q.name IN (SELECT value FROM json_each(?))",
+            chosen,
+        )
         db.execute(
             "UPDATE cursor SET position = c.position FROM query q JOIN cohort c ON c.id = q.cohort"
             " WHERE q.name = cursor.query AND c.stream = cursor.stream"
@@ -381,7 +419,8 @@ class Manifest:
             chosen,
         )
         db.execute(
-            "UPDATE query SET tuples = query.tuples + c.tuples, cohort = NULL FROM cohort c"
+            "UPDATE query SET tuples = query.tuples + c.tuples, shed = query.shed + c.shed, cohort = NULL"
+            " FROM cohort c"
             " WHERE c.id = query.cohort AND name IN (SELECT value FROM json_each(?))",
             chosen,
         )
@@ -389,6 +428,44 @@ class Manifest:
     @staticmethod
     def _drop_empty(db: sqlite3.Connection) -> None:
         db.execute("DELETE FROM cohort WHERE NOT EXISTS (SELECT 1 FROM query WHERE query.cohort = cohort.id)")
+        db.execute("DELETE FROM thinned WHERE owner LIKE '#%' AND substr(owner, 2) NOT IN (SELECT id FROM cohort)")
+
+    # Drop rates
+
+    def thin(self, owner: str, stream: str, first: int, percent: int) -> None:
+        """Note that a query, or a cohort by its name, drops so much of a stream from a position on."""
+        with self._transaction() as db:
+            db.execute("INSERT OR REPLACE INTO thinned VALUES (?, ?, ?, ?)", (owner, stream, first, percent))
+
+    def thinned(self, queries: Sequence[str]) -> dict[str, dict[str, list[tuple[int, int]]]]:
+        """The drop rates of queries, or of their cohorts, by query and stream: each from a position on."""
+        statement = (
+            "SELECT q.name, t.stream, t.first, t.percent FROM query q JOIN thinned t"
+            " ON t.owner = ifnull('#' || q.cohort, q.name) WHERE q.name IN (SELECT value FROM json_each(?))"
+        )
+        found: dict[str, dict[str, list[tuple[int, int]]]] = {}
+        with self._lock:
+            for query, stream, first, percent in self._db.execute(statement, (_list(queries),)):
+                found.setdefault(query, {}).setdefault(stream, []).append((first, percent))
+        return found
+
+    def forget_rates(self, owner: str, stream: str, before: int) -> None:
+        """Forget the drop rates of positions that nobody reads again."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM thinned WHERE owner = ? AND stream = ? AND first < ?", (owner, stream, before))
+
+    def left_in_order(self) -> bool:
+        """Whether the last engine came to its end; from now on it has not, until it says so."""
+        with self._transaction() as db:
+            found = db.execute("SELECT value FROM meta WHERE key = 'closed'").fetchone()
+            new = not db.execute("SELECT 1 FROM query LIMIT 1").fetchone()
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('closed', '0')")
+        return new or (found is not None and found[0] == "1")
+
+    def leave_in_order(self) -> None:
+        """Note that nothing is under way any more."""
+        with self._transaction() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('closed', '1')")
 
     # Sinks that several queries share
 
@@ -401,7 +478,8 @@ class Manifest:
 
 _COLUMNS = {name: f"{name} = ?" for name in ("run", "closed", "low", "receipt", "results", "late")} | {
     # Those of a member are counted by its cohort.
-    "tuples": "tuples = CASE WHEN cohort IS NULL THEN ? ELSE tuples END"
+    name: f"{name} = CASE WHEN cohort IS NULL THEN ? ELSE {name} END"
+    for name in ("tuples", "shed")
 }
 
 

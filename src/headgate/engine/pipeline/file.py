@@ -5,6 +5,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic.config import JsonDict
 
+from headgate.engine.pipeline.classes import ClassSpec, ShedSpec
 from headgate.engine.pipeline.lanes import LanesField
 from headgate.engine.pipeline.policies import AUTO, PolicySpec
 from headgate.engine.pipeline.sinks import SinkSpec
@@ -68,7 +69,8 @@ class QuerySpec(FilledSpec):
     for_each: FilePath | None = Field(
         None, description="A CSV file: a query for each of its rows, with the row's values for {column} in the sql."
     )
-    group: Word = Field("default", description="A label; figures are shown per group.")
+    cls: Word = Field("default", alias="class", description="The class of the query: one of classes, if there are.")
+    scale: Switch = Field(False, description="Counts and sums of a window are scaled up to what was shed.")
     sink: SinkSpec | None = Field(None, description="Where the results go; without one they are counted and dropped.")
     window: LongerTime | None = Field(None, description="The query is evaluated over windows of this length.")
     slide: LongerTime | None = Field(None, description="A window begins this often; if not given, at the last's end.")
@@ -111,6 +113,14 @@ class PipelineFile(FilledSpec):
     sync: Switch = Field(False, description="Every commit is on the disk before it counts; outlives a power cut.")
     master: Word | None = Field(
         None, description="The Spark that runs it, such as local[4] or spark://host:7077; this machine if not given."
+    )
+    shed: ShedSpec | None = Field(
+        None, description="How load is managed; dilos if not given and a class has a delay target."
+    )
+    classes: dict[Word, ClassSpec] = Field(
+        default_factory=dict,
+        description="Classes of queries, by name.",
+        examples=["{alerts: {priority: 6, delay_target: 500ms}}"],
     )
     streams: Annotated[dict[Identifier, StreamSpec], Field(min_length=1)] = Field(
         description="The streams, by name.",

@@ -11,14 +11,18 @@ from headgate.engine.capacity import Lanes
 from headgate.engine.pipeline.constants import filled
 from headgate.engine.pipeline.file import PipelineFile, QuerySpec, Start
 from headgate.engine.pipeline.lanes import lanes
-from headgate.engine.pipeline.policies import AUTO
+from headgate.engine.pipeline.policies import AUTO, CLASSED
 from headgate.engine.resident.channel import Kind as Channel
+from headgate.engine.shedding import Shed
 from headgate.engine.sink.nowhere import Discard
 from headgate.engine.sink.protocol import Sink
 from headgate.engine.sink.shared import Shared, shared
 from headgate.engine.source.protocol import Source
 from headgate.engine.windows import Time
 from headgate.errors import InputError
+from headgate.fields import choose
+from headgate.model.classes import DEFAULT, QueryClass
+from headgate.policy.classes import registry as classes
 from headgate.policy.registry import create
 
 
@@ -38,7 +42,8 @@ class Query:
 
     sql: str
     each: Mapping[str, str] | None
-    group: str
+    cls: str
+    scale: bool
     sink: Sink | Shared
     window: float | None
     slide: float | None
@@ -60,6 +65,8 @@ class Pipeline:
     channel: Channel | None
     sync: bool
     master: str | None
+    shed: Shed | None
+    classes: Mapping[str, tuple[float, float | None]]
     streams: Mapping[str, Stream]
     tables: Mapping[str, Path]
     queries: Mapping[str, Query]
@@ -68,6 +75,9 @@ class Pipeline:
 
 class Registers(Protocol):
     """What an engine has to do with a pipeline."""
+
+    def query_class(self, name: str, /, *, priority: float, delay_target: float | None) -> object:
+        """Name a class."""
 
     def stream(
         self, name: str, source: Source, /, *, event_time: str | None, delay: float, idle: float | None
@@ -87,7 +97,8 @@ class Registers(Protocol):
         slide: float | None,
         time: Time | None,
         sink: Sink | Shared,
-        group: str,
+        cls: str,
+        scale: bool,
         limit: float,
         start: Start,
     ) -> object:
@@ -102,7 +113,8 @@ class Registers(Protocol):
         slide: float | None,
         time: Time | None,
         sink: Sink | Shared,
-        group: str,
+        cls: str,
+        scale: bool,
         limit: float,
         start: Start,
     ) -> object:
@@ -115,11 +127,14 @@ def load(path: str | Path) -> Pipeline:
     file = document.check(PipelineFile)
     folder = document.path.parent
     _check_places(file, document, folder)
+    _check_classes(file, document)
     each = {name: _each(name, spec, document) for name, spec in file.queries.items()}
     _check_names(file, each, document)
     with document.at("policy"):
         options = file.policy.options
-        if file.policy.name != AUTO:
+        if file.policy.name in CLASSED:
+            classes.create(file.policy.name, [QueryClass(DEFAULT)], options)
+        elif file.policy.name != AUTO:
             create(file.policy.name, options)
     streams = {}
     for name, spec in file.streams.items():
@@ -136,6 +151,8 @@ def load(path: str | Path) -> Pipeline:
         channel=file.channel,
         sync=file.sync,
         master=file.master,
+        shed=file.shed.made() if file.shed else None,
+        classes={name: (spec.priority, spec.delay_target) for name, spec in file.classes.items()},
         streams=streams,
         tables={name: folder / spec.file for name, spec in file.tables.items()},
         queries={name: _query(name, spec, each[name], folder) for name, spec in file.queries.items()},
@@ -146,6 +163,9 @@ def load(path: str | Path) -> Pipeline:
 def build(pipeline: Pipeline, engine: Registers) -> None:
     """Register all that the pipeline has with an engine; a mistake is reported where it stands in the file."""
     document = pipeline.document
+    for name, (priority, target) in pipeline.classes.items():
+        with document.at("classes", name):
+            engine.query_class(name, priority=priority, delay_target=target)
     for name, stream in pipeline.streams.items():
         with document.at("streams", name):
             engine.stream(name, stream.source, event_time=stream.event_time, delay=stream.delay, idle=stream.idle)
@@ -169,7 +189,8 @@ def _register(name: str, query: Query, engine: Registers) -> None:
         "slide": query.slide,
         "time": query.time,
         "sink": query.sink,
-        "group": query.group,
+        "cls": query.cls,
+        "scale": query.scale,
         "limit": query.limit,
         "start": query.start,
     }
@@ -182,7 +203,9 @@ def _register(name: str, query: Query, engine: Registers) -> None:
 def _query(name: str, spec: QuerySpec, each: Mapping[str, str] | None, folder: Path) -> Query:
     made = spec.sink.make(folder) if spec.sink else sink.discard()
     out = made if each is None or isinstance(made, Discard) else shared(name, made)
-    return Query(spec.sql, each, spec.group, out, spec.window, spec.slide, spec.time, spec.limit, spec.start)
+    return Query(
+        spec.sql, each, spec.cls, spec.scale, out, spec.window, spec.slide, spec.time, spec.limit, spec.start
+    )
 
 
 def _each(name: str, spec: QuerySpec, document: Document) -> Mapping[str, str] | None:
@@ -203,6 +226,15 @@ def _check_names(file: PipelineFile, each: Mapping[str, Mapping[str, str] | None
                     got = f"'{name}' beside '{seen[name.lower()]}'"
                     _refuse(document, (part, entry), rule, got, "Rename one of them.", key=True)
                 seen[name.lower()] = name
+
+
+def _check_classes(file: PipelineFile, document: Document) -> None:
+    """Where classes are named, queries are of one of them."""
+    known = [*file.classes, DEFAULT]
+    for name, query in file.queries.items():
+        if file.classes and query.cls not in known:
+            rule = "the class of a query is one of classes"
+            _refuse(document, ("queries", name, "class"), rule, f"'{query.cls}'", choose(query.cls, known))
 
 
 def _check_places(file: PipelineFile, document: Document, folder: Path) -> None:

@@ -7,17 +7,21 @@ from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
 from headgate.engine.pipeline.values import Count, LongerTime
+from headgate.engine.regime import AUTO
 from headgate.fields import choice, number, or_all, whole_number
+from headgate.policy.classes.registry import SCHEDULERS
 from headgate.policy.clusters import KINDS
 from headgate.policy.pruning import SEARCHES
 from headgate.policy.registry import POLICIES
 from headgate.policy.round_robin import Turns
 from headgate.policy.trains import Train
 
-AUTO = "auto"
-"""The engine chooses, by what runs cost."""
+__all__ = ["AUTO", "CLASSED", "NAMES", "PolicySpec", "TrainSpec"]
 
-NAMES = (AUTO, *POLICIES)
+CLASSED = tuple(name for name in SCHEDULERS if name not in POLICIES)
+"""The policies that go by classes first."""
+
+NAMES = (AUTO, *POLICIES, *CLASSED)
 
 Processing = Literal["cluster", "query"]
 CountOrAll = Annotated[
@@ -63,6 +67,8 @@ class PolicySpec(ShortSpec):
     search: Annotated[str, *_one_of(SEARCHES)] | None = Field(
         None, description="bsd-clustered: how the best is found."
     )
+    period: LongerTime | None = Field(None, description="cqc: how long a round of all classes lasts.")
+    inner: Annotated[str, *_one_of(POLICIES)] | None = Field(None, description="cqc: the policy inside a class.")
     processing: Annotated[Processing, *_one_of(get_args(Processing))] | None = Field(
         None, description="bsd-clustered: whether a decision runs a whole cluster or one query."
     )
@@ -71,13 +77,11 @@ class PolicySpec(ShortSpec):
     def known(cls, data: Mapping[str, object]) -> Collection[str]:
         """The options of this policy."""
         name = str(data.get("name"))
-        return (
-            ["name", *POLICIES[name].options]
-            if name in POLICIES
-            else ["name"]
-            if name == AUTO
-            else super().known(data)
-        )
+        if name == AUTO:
+            return ["name"]
+        if name in CLASSED:
+            return ["name", *(option for option in SCHEDULERS[name].options if option in cls.model_fields)]
+        return ["name", *POLICIES[name].options] if name in POLICIES else super().known(data)
 
     @classmethod
     def called(cls, data: Mapping[str, object]) -> str:

@@ -51,6 +51,7 @@ class ResidentLane:
     """
 
     kind: Literal["resident"] = "resident"
+    kept = 1.0
 
     def __init__(
         self,

@@ -9,6 +9,8 @@ from headgate.engine.sql.names import reads
 from headgate.engine.sql.plan import Catalog
 from headgate.engine.sql.tuples import breach, own, sources
 
+KEPT = "_kept"
+
 
 def carry(select: exp.Select, catalog: Catalog, columns: Sequence[str]) -> bool:
     """Let a SELECT read hidden columns of its stream; False, and no change, if it does not read it tuple by tuple.
@@ -33,12 +35,12 @@ def carry(select: exp.Select, catalog: Catalog, columns: Sequence[str]) -> bool:
     return True
 
 
-def stamped(query: exp.Query, catalog: Catalog) -> exp.Query | None:
-    """A query that runs tuple by tuple, with the arrival of each result's tuple as a last column."""
+def stamped(query: exp.Query, catalog: Catalog, shown: Sequence[str] = ()) -> exp.Query | None:
+    """A query that runs tuple by tuple, with some hidden columns, and as the last the arrival of a result's tuple."""
     select = query.copy()
-    if not isinstance(select, exp.Select) or not carry(select, catalog, ("_arrival",)):
+    if not isinstance(select, exp.Select) or not carry(select, catalog, (*shown, "_arrival")):
         return None
-    return select.select("_arrival")
+    return select.select(*shown, "_arrival")
 
 
 def _rename(source: exp.Subquery, columns: Sequence[str]) -> None:

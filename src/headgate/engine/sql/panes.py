@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from headgate.engine.sql.aggregates import BY_POSITION, UndividedError, call, calls, is_call, split
 from headgate.engine.sql.dialect import expression, identifier, write
-from headgate.engine.sql.hidden import carry
+from headgate.engine.sql.hidden import KEPT, carry
 from headgate.engine.sql.names import reads
 from headgate.engine.sql.plan import Catalog
 from headgate.engine.sql.scope import Scope, grouping
@@ -79,7 +79,8 @@ class _Panes:
     def _partial(self) -> str:
         select = self.select.copy()
         ordered = ("_time", "_position") if any(BY_POSITION in part for part in self.parts) else ()
-        if not carry(select, self.catalog, ("_pane", "_late", *ordered)):
+        thinned = (KEPT,) if any(KEPT in part for part in self.parts) else ()
+        if not carry(select, self.catalog, ("_pane", "_late", *ordered, *thinned)):
             raise UndividedError("its FROM clause is not computed by panes")
         select.set("having", None)
         if not self.keys:

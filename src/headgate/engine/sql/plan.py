@@ -7,6 +7,7 @@ Every stream is a view of its own name with the user's columns, and one called `
     _position  BIGINT      its number in the stream
     _pane      BIGINT      the start of its pane, in microseconds (only of use to panes)
     _late      BIGINT      the watermark that it came behind, if a window of its had closed by then; else NULL
+    _kept      DOUBLE      the share of the tuples that is kept where it stands, 1 where none is dropped
 
 Partial results of panes are a view `__panes` with the columns of the partial SQL and, for each window that is being
 closed and that the row belongs to, window_start and window_end, TIMESTAMP.
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 
 from headgate.engine.windows import Window
 
-HIDDEN = ("_arrival", "_time", "_position", "_pane", "_late")
+HIDDEN = ("_arrival", "_time", "_position", "_pane", "_late", "_kept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,8 @@ class ByPanes:
 class PerWindow:
     """Anything else over a window: run over all tuples of one window of every stream it reads.
 
-    `why` says what keeps it from being evaluated by panes. first() and last() are those by time, for which `sql`
-    reads the hidden columns of its stream.
+    `why` says what keeps it from being evaluated by panes; with `kept`, results say from which share of the tuples
+    they come. first() and last() are those by time, for which `sql` reads the hidden columns of its stream.
     """
 
     streams: tuple[str, ...]
@@ -86,6 +87,7 @@ class PerWindow:
     window: Window
     sql: str
     why: str
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class BySession:
     gap: int
     sql: str
     having: bool = False
+    kept: bool = False
 
     @property
     def streams(self) -> tuple[str, ...]:

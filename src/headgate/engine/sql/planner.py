@@ -1,13 +1,15 @@
 """From the text of a query to its plan: checked, looked up, and split as far as it can be."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
 from headgate.engine.sql.aggregates import UndividedError
 from headgate.engine.sql.dialect import place, read, write
 from headgate.engine.sql.guard import guard
-from headgate.engine.sql.hidden import stamped
+from headgate.engine.sql.hidden import KEPT, stamped
+from headgate.engine.sql.kept import carried, scaled, with_kept
 from headgate.engine.sql.names import reads, resolve
 from headgate.engine.sql.ordered import in_time
 from headgate.engine.sql.panes import by_panes
@@ -18,15 +20,20 @@ from headgate.engine.windows import Window
 from headgate.errors import InputError
 
 
-def plan(text: str, catalog: Catalog, window: Window | None = None) -> Plan:
-    """How a query is evaluated; raises an InputError, with its place in the text, if it is not to be."""
+def plan(
+    text: str, catalog: Catalog, window: Window | None = None, *, kept: bool = False, scale: bool = False
+) -> Plan:
+    """How a query is evaluated; raises an InputError, with its place in the text, if it is not to be.
+
+    With `kept`, results say from which share of the tuples they come; with `scale`, counts and sums are scaled up.
+    """
     try:
-        return _plan(text, catalog, window)
+        return _plan(text, catalog, window, kept=kept, scale=scale)
     except RecursionError:
         raise InputError("a query is nested a few levels deep", "hundreds", "Simplify it.") from None
 
 
-def _plan(text: str, catalog: Catalog, window: Window | None) -> Plan:
+def _plan(text: str, catalog: Catalog, window: Window | None, *, kept: bool, scale: bool) -> Plan:
     tree = read(text)
     guard(tree, catalog)
     query = _bare(resolve(tree, catalog))
@@ -37,33 +44,46 @@ def _plan(text: str, catalog: Catalog, window: Window | None) -> Plan:
         got = f"{', '.join(tables) or 'no table'} only"
         raise InputError(rule, got, f"Read one of {', '.join(catalog.streams) or 'those to be registered'}.")
     _check_windowing(query, window)
+    if kept:
+        _check_outputs(query, (KEPT,), "may end")
+    if scale:
+        query = scaled(query)
     if window:
-        return _windowed(query, catalog, window, streams, tables)
+        return _windowed(query, catalog, window, streams, tables, kept=kept)
     if session_calls(query):
         _check_outputs(query, ("session_start", "session_end"))
-        return by_session(query, catalog, streams[0], tables)
+        return replace(by_session(query, catalog, streams[0], tables), kept=kept)
     if found := breach(query, catalog.streams):
         rule = "a query without a window looks at one tuple at a time"
         raise InputError(rule, found.what, f"Give the query a window: {found.why}.", place(found.node))
     query = in_time(query, catalog)
-    stamps = stamped(query, catalog)
-    sql = write(query)
+    shown = with_kept(query, catalog) if kept else None
+    stamps = stamped(query, catalog, (KEPT,) if shown else ())
+    sql = write(carried(shown, catalog) if shown else query)
     return PerTrain(streams[0], tables, sql, write(stamps) if stamps else None)
 
 
 def _windowed(
-    query: exp.Query, catalog: Catalog, window: Window, streams: tuple[str, ...], tables: tuple[str, ...]
+    query: exp.Query,
+    catalog: Catalog,
+    window: Window,
+    streams: tuple[str, ...],
+    tables: tuple[str, ...],
+    *,
+    kept: bool,
 ) -> Plan:
     _check_outputs(query, ("window_start", "window_end"))
     timeless = [name for name in streams if catalog.streams[name].event_time is None]
     if window.time == "event" and timeless:
         remedy = "Register it with a column for the time, or take windows over arrival time."
         raise InputError("a window over event time needs streams that have one", f"'{timeless[0]}'", remedy)
+    shown = with_kept(query, catalog) if kept else None
     try:
-        partial, final = by_panes(query, catalog)
+        partial, final = by_panes(shown or query, catalog)
     except UndividedError as undivided:
-        return PerWindow(streams, tables, window, write(in_time(query, catalog)), str(undivided))
-    return ByPanes(streams[0], tables, window, write(query), partial, final)
+        return PerWindow(streams, tables, window, write(in_time(query, catalog)), str(undivided), kept)
+    whole = carried(shown, catalog) if shown else query
+    return ByPanes(streams[0], tables, window, write(whole), partial, final)
 
 
 def _bare(query: exp.Query) -> exp.Query:
@@ -86,8 +106,8 @@ def _check_windowing(query: exp.Query, window: Window | None) -> None:
             raise InputError(rule, f"'{write(call)}'", remedy, place(call))
 
 
-def _check_outputs(query: exp.Query, taken: tuple[str, ...]) -> None:
+def _check_outputs(query: exp.Query, taken: tuple[str, ...], where: str = "begins") -> None:
     for item in query.selects:
         if item.alias_or_name.lower() in taken:
-            rule = f"every row of the result begins with {' and '.join(taken)} already"
+            rule = f"every row of the result {where} with {' and '.join(taken)} already"
             raise InputError(rule, f"'{item.alias_or_name}'", "Leave it out, or use another name.", place(item))

@@ -93,8 +93,8 @@ def is_chains(network: Network) -> bool:
     if len(network.streams) != 1 or network.by_name[network.streams[0]].cost.of(1) > 0:
         return False
     own = all(len(network.readers[op.name]) == 1 for op in network.operators if op.kind is not Kind.SOURCE)
-    plain = all(op.kind in PLAIN and op.selectivity <= 1 for op in network.operators if op.kind is not Kind.SOURCE)
-    return own and plain
+    inner = [op for op in network.operators if op.kind is not Kind.SOURCE]
+    return own and all(op.kind in PLAIN and len(op.inputs) == 1 and op.selectivity <= 1 for op in inner)
 
 
 def chains(network: Network, units: Sequence[Unit]) -> Chains:

@@ -42,7 +42,7 @@ def is_groups(network: Network) -> bool:
         if not op.inputs:
             continue
         alone = len(network.readers[op.name]) == 1
-        if op.kind not in PLAIN or op.selectivity > 1 or alone == (op.name in shared):
+        if op.kind not in PLAIN or len(op.inputs) > 1 or op.selectivity > 1 or alone == (op.name in shared):
             return False
     return not any(query.output in shared for query in network.queries)
 

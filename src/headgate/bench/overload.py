@@ -1,0 +1,347 @@
+"""Who stays on time when there is too much: three classes of queries, from half of the capacity to three times of it.
+
+Each mode serves the same arrivals, one after the other on the same engine: no management with FIFO, one load manager
+for all classes, one for each, and DILoS; then, on the same machine, Structured Streaming with a FAIR pool per class
+that is weighted by its priority. The load is constant, a step, or bursty; and half-way through one round other
+processes begin to take half of the machine.
+"""
+
+import json
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headgate.bench.played import Floats, Played
+from headgate.bench.report import Check, Report, at_least, at_most
+from headgate.bench.rivals.fair_pools import fair_pools
+from headgate.control.dilos import Mode
+from headgate.engine.engine import Engine
+from headgate.engine.session import session
+from headgate.engine.shedding import Shed
+from headgate.engine.sink import discard
+from headgate.engine.status import Snapshot
+from headgate.record import NAME as RECORD
+from headgate.shed.registry import MANAGERS
+
+LOADS = (0.5, 1.0, 1.5, 2.0, 3.0)
+SECONDS = 10.0
+HOGGED = 24.0
+"""Of the round in which other processes take half of the machine from the middle on."""
+BIN = 0.25
+CALIBRATED = 20_000
+DEAREST = 3.0
+"""The load at which classes have to be on time."""
+SETTLED = 20
+"""Control periods after which a load manager has to be on time again."""
+
+Progress = Callable[[str], None]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class: its priority and delay target, and how much work its queries have in a tuple."""
+
+    name: str
+    priority: float
+    target: float
+    work: int
+
+
+CLASSES = (Class("alerts", 6, 0.5, 100), Class("boards", 3, 1.5, 300), Class("reports", 1, 3.0, 600))
+QUERIES = 2
+"""In each class."""
+WORK = {each.name: each.work / sum(c.work for c in CLASSES) for each in CLASSES}
+"""The share of the work that a tuple is to each class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How load is met: a policy, and how load is managed."""
+
+    name: str
+    policy: str
+    shed: Shed | Mode
+
+
+WAYS = (
+    Way("FIFO, no management", "fcfs", "none"),
+    Way("common", "cqc", "common"),
+    Way("separate", "cqc", "separate"),
+    Way("dilos", "cqc", "dilos"),
+)
+FAIR = "Structured Streaming, FAIR pools"
+BY_MANAGER = tuple(Way(f"dilos, {name}", "cqc", Shed("dilos", name)) for name in MANAGERS if name != "none")
+
+
+def sql(work: int, number: int) -> str:
+    """A query with so much work: it depends on all of a text that is repeated as often."""
+    inner = f"SELECT id, length(replace(repeat(text, {work}), 'a', 'bc')) AS w FROM load"  # noqa: S608 - numbers
+    return f"SELECT id, w FROM ({inner}) WHERE pmod(w * 7919 + id, 20) = {number}"  # noqa: S608
+
+
+def rows(first: int, stamps: Floats) -> pa.Table:
+    """Numbered tuples with something to work on."""
+    ids = np.arange(first, first + len(stamps))
+    texts = [f"abacadab{i:06d}" for i in (ids % 100_003).tolist()]
+    return pa.table({"id": ids, "text": pa.array(texts, pa.string())})
+
+
+def constant(rate: float, seconds: float) -> Floats:
+    """Poisson arrivals of a rate."""
+    return np.sort(np.random.default_rng(1).uniform(0.0, seconds, round(rate * seconds)))
+
+
+def step(rate: float, seconds: float) -> Floats:
+    """Three quarters of the capacity, then twice of it."""
+    low, high = constant(0.75 * rate, seconds / 2), constant(2 * rate, seconds / 2)
+    return np.concatenate([low, high + seconds / 2])
+
+
+def bursty(rate: float, seconds: float) -> Floats:
+    """One and a half times the capacity on average: bursts of four times a quarter of a second long, with pauses."""
+    rng = np.random.default_rng(2)
+    found, now = [], 0.0
+    while now < seconds:
+        length = rng.exponential(0.25)
+        found.append(rng.uniform(now, now + length, rng.poisson(4 * rate * length)))
+        now += length + rng.exponential(0.25 * (4 / 1.5 - 1))
+    times: Floats = np.sort(np.concatenate(found))
+    return times[times < seconds]
+
+
+def run(progress: Progress) -> Report:
+    """All rounds, and whether those who matter stayed on time."""
+    found: list[Row] = []
+    spark = session()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        with tempfile.TemporaryDirectory() as folder, _bed(spark, Path(folder)) as bed:
+            progress("calibrating the capacity")
+            rate = bed.capacity()
+            progress(f"the capacity is {rate:,.0f} tuples per second")
+            found += _rounds(bed, rate, progress)
+    finally:
+        spark.stop()
+    for load in LOADS:
+        progress(f"Structured Streaming with FAIR pools at {load:g} times the capacity")
+        pools = [(c.name, c.priority, [sql(c.work, i) for i in range(QUERIES)]) for c in CLASSES]
+        heard = fair_pools(pools, load * rate, SECONDS)
+        found += [_row("constant", FAIR, load, cls, _heard(cls, heard[cls.name]), None) for cls in CLASSES]
+    return Report("overload", tuple(found), tuple(checks(found)))
+
+
+def _heard(cls: Class, heard: Sequence[tuple[float, Floats]]) -> Row:
+    times = np.concatenate([each for _, each in heard]) if heard else np.empty(0)
+    p50, p99 = np.quantile(times, (0.5, 0.99)).tolist() if len(times) else (None, None)
+    mean = float(times.mean()) if len(times) else None
+    within = _within(cls, [(at, float(each.max())) for at, each in heard])
+    return {"p50": p50, "p99": p99, "mean": mean, "within": within, "loss": 0.0, "pending": None}
+
+
+def _rounds(bed: "_Bed", rate: float, progress: Progress) -> Iterator[Row]:
+    for way in WAYS:
+        for load in LOADS:
+            progress(f"{way.name} at {load:g} times the capacity")
+            yield from bed.serve("constant", way, load, constant(load * rate, SECONDS))
+        for shape in (step, bursty):
+            progress(f"{way.name}, {shape.__name__} load")
+            yield from bed.serve(shape.__name__, way, None, shape(rate, SECONDS))
+    for way in (*WAYS[:-1], *BY_MANAGER):
+        progress(f"{way.name}, with half of the machine gone half-way")
+        with _hog(HOGGED / 2):
+            yield from bed.serve("hog", way, None, constant(0.7 * rate, HOGGED))
+
+
+@contextmanager
+def _bed(spark: Any, folder: Path) -> Iterator["_Bed"]:  # noqa: ANN401 - a session
+    source = Played(rows(0, np.empty(0)).schema, rows)
+    with Engine(spark, folder) as engine:
+        engine.stream("load", source)
+        for cls in CLASSES:
+            engine.query_class(cls.name, priority=cls.priority, delay_target=cls.target)
+            for i in range(QUERIES):
+                engine.query(f"{cls.name}{i}", sql(cls.work, i), sink=discard(), cls=cls.name, limit="300s")
+        engine.start("cqc", shed="none")
+        yield _Bed(engine, source, folder / RECORD)
+
+
+@dataclass
+class _Bed:
+    """An engine with all classes over one stream that the benchmark feeds."""
+
+    engine: Engine
+    source: Played
+    record: Path
+    _read: int = field(default=0, init=False)
+
+    def capacity(self) -> float:
+        """Tuples per second that all classes together can do."""
+        took = 0.0
+        for n in (CALIBRATED // 8, CALIBRATED // 2, CALIBRATED, CALIBRATED):
+            began = time.time()
+            self.source.play(np.zeros(n))
+            self._drain(lambda: self.source.sent > min(q.tuples for q in self.engine.status().queries))
+            took = time.time() - began
+        return CALIBRATED / took
+
+    def serve(self, load: str, way: Way, times: float | None, arrivals: Floats) -> Iterator[Row]:
+        """Serve arrivals in one way; how each class fared until the last of them."""
+        self.engine.switch(way.policy, shed=way.shed)
+        before = self.engine.status()
+        self._entries()
+        began = time.time()
+        self.source.play(arrivals)
+        time.sleep(max(0.0, began + float(arrivals[-1]) - time.time()))
+        after, entries = self.engine.status(), self._entries()
+        self._clear()
+        for cls in CLASSES:
+            yield _row(
+                load,
+                way.name,
+                times,
+                cls,
+                _seen(cls, before, after, entries, began),
+                _late_until(cls, entries, began),
+            )
+
+    def _entries(self) -> list[dict[str, Any]]:
+        """What was recorded since the last look."""
+        with self.record.open() as file:
+            file.seek(self._read)
+            lines = file.readlines()
+            self._read = file.tell()
+        return [json.loads(line) for line in lines]
+
+    def _clear(self) -> None:
+        """Drop what is left over, so that the next round begins with nothing."""
+        self.engine.switch("fcfs", shed=Shed("common", "aurora", {"headroom": 1e-3}))
+        self._drain(lambda: any(q.pending for q in self.engine.status().queries))
+
+    @staticmethod
+    def _drain(waits: Callable[[], bool]) -> None:
+        while waits():
+            time.sleep(0.02)
+
+
+def _seen(cls: Class, before: Snapshot, after: Snapshot, entries: Sequence[Mapping[str, Any]], began: float) -> Row:
+    status = next(each for each in after.classes if each.name == cls.name)
+    old = next(each for each in before.classes if each.name == cls.name)
+    shed, done = status.shed - old.shed, status.processed - old.processed
+    return {
+        "p50": status.response_p50,
+        "p99": status.response_p99,
+        "mean": status.response_mean,
+        "within": _within(cls, _runs(cls, entries, began)),
+        "loss": shed / (shed + done) if shed + done else 0.0,
+        "pending": status.pending,
+    }
+
+
+def _runs(cls: Class, entries: Sequence[Mapping[str, Any]], began: float) -> list[tuple[float, float]]:
+    """When runs of a class ended since the beginning, and how long their latest result had taken."""
+    units = {e["planned"]["unit"] for e in entries if "planned" in e and e["planned"]["cls"] == cls.name}
+    ran = [e["ran"] for e in entries if "ran" in e]
+    units |= {each["unit"] for each in ran if each["unit"].startswith(cls.name)}
+    return [(r["finished"] - began, r["response"][1]) for r in ran if r["unit"] in units and r["results"]]
+
+
+def _within(cls: Class, runs: Sequence[tuple[float, float]]) -> float:
+    """The share of the time in which the class was within its target; where nothing came, as before."""
+    if not runs:
+        return 0.0
+    bins: dict[int, bool] = {}
+    for at, longest in runs:
+        bins[int(at / BIN)] = bins.get(int(at / BIN), True) and longest <= cls.target
+    good, state = 0, True
+    for i in range(max(bins) + 1):
+        state = bins.get(i, state)
+        good += state
+    return good / (max(bins) + 1)
+
+
+def _late_until(cls: Class, entries: Sequence[Mapping[str, Any]], began: float) -> float | None:
+    """When the class was late for the last time; None if never."""
+    return max((at for at, longest in _runs(cls, entries, began) if longest > cls.target), default=None)
+
+
+def _row(load: str, way: str, times: float | None, cls: Class, seen: Mapping[str, Any], late: float | None) -> Row:
+    return {
+        "load": load,
+        "way": way,
+        "times": times,
+        "cls": cls.name,
+        "target": cls.target,
+        "late_until": late,
+        **seen,
+    }
+
+
+@contextmanager
+def _hog(after: float) -> Iterator[None]:
+    """As many processes as there are cores, which begin to work after a while."""
+    context = multiprocessing.get_context("spawn")
+    hogs = [context.Process(target=_burn, args=(after, HOGGED), daemon=True) for _ in range(context.cpu_count())]
+    for hog in hogs:
+        hog.start()
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.terminate()
+            hog.join()
+
+
+def _burn(after: float, until: float) -> None:
+    """Rest, then keep a core busy until the time is over."""
+    began = time.monotonic()
+    time.sleep(after)
+    while time.monotonic() - began < until:
+        sum(i * i for i in range(10_000))
+
+
+def checks(found: Sequence[Row]) -> list[Check]:
+    """The goals: those of DILoS at the highest load, and of load managers after the capacity has halved."""
+    top = CLASSES[0].name
+    worst = {
+        row["cls"]: row for row in found if (row["load"], row["way"], row["times"]) == ("constant", "dilos", DEAREST)
+    }
+    unavoidable = 1 - 1 / DEAREST
+    loss = sum(WORK[name] * row["loss"] for name, row in worst.items())
+    made = [
+        at_least(
+            f"dilos at {DEAREST:g}×: share of the time that {top} is within its target", worst[top]["within"], 0.99
+        ),
+        at_most(f"dilos at {DEAREST:g}×: loss of {top}", worst[top]["loss"], 0.0),
+        at_most(
+            f"dilos at {DEAREST:g}×: mean response / target, of the class that is worst",
+            max(row["mean"] / row["target"] for row in worst.values() if row["mean"] and row["loss"] < 1),
+            1.0,
+            "×",
+        ),
+        at_most(
+            f"dilos at {DEAREST:g}×: loss of work beyond the unavoidable {unavoidable:.0%}, points",
+            100 * (loss - unavoidable),
+            10.0,
+        ),
+    ]
+    for way in BY_MANAGER:
+        late = [row["late_until"] for row in found if row["load"] == "hog" and row["way"] == way.name]
+        last = max((each for each in late if each is not None and each > HOGGED / 2), default=HOGGED / 2)
+        periods = (last - HOGGED / 2) / PERIOD
+        made.append(
+            at_most(f"{way.name}: control periods after the hog began until nobody is late", periods, SETTLED)
+        )
+    return made
+
+
+PERIOD = min(each.target for each in CLASSES) / 2
+"""The control period that goes with these targets."""

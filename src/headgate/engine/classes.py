@@ -1,0 +1,43 @@
+"""The classes of an engine's queries: those that were named, and the labels of queries where none was."""
+
+import math
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from headgate.errors import InputError
+from headgate.model.classes import DEFAULT, QueryClass
+
+
+class Classes:
+    """Classes by name."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, QueryClass] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._named)
+
+    def name(self, name: str, priority: float, target: float, used: Iterable[str]) -> None:
+        """Name a class, before queries that are there use it."""
+        if name in self._named or name in used:
+            remedy = "Name each class once, before its queries."
+            raise InputError("every class has a name of its own", f"a second '{name}'", remedy)
+        self._named[name] = QueryClass(name, priority, target)
+
+    def of(self, name: str) -> QueryClass:
+        """The class of a query; where none is named, any word is one."""
+        if name in self._named or name == DEFAULT or not self._named:
+            return self._named.get(name, QueryClass(name))
+        near = get_close_matches(name, self._named, n=1)
+        hint = f"Did you mean '{near[0]}'? " if near else ""
+        rule = "the class of a query is one of those that are named"
+        raise InputError(rule, f"'{name}'", f"{hint}There are {', '.join(self._named)}.")
+
+    def all(self, used: Iterable[str]) -> list[QueryClass]:
+        """The classes that are named, and those that queries use without."""
+        return [*self._named.values(), *(QueryClass(each) for each in dict.fromkeys(used) if each not in self._named)]
+
+    @property
+    def targets(self) -> Mapping[str, float]:
+        """The delay targets, where there are any."""
+        return {n: each.delay_target for n, each in self._named.items() if math.isfinite(each.delay_target)}

@@ -1,0 +1,153 @@
+"""What a control period has shown of each class: the load that came, what it cost, what waits, how late it is.
+
+A run over m tuples that are not dropped takes a + b·m, as the scheduler measures it over all runs. How fast the
+machine is changes sooner than that: so the time that runs really took, relative to what was expected of them, is
+watched beside it, for all classes together, and costs are those of the machine as it is now.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from headgate.engine.log.stream import StreamLog
+from headgate.engine.running import Done
+from headgate.engine.units import LiveUnit
+from headgate.model.classes import QueryClass
+from headgate.model.operator import FREE, Cost
+from headgate.monitor.outputs import OutputMonitor
+from headgate.shed.protocol import Cycle
+
+_NEWS = 0.4
+"""The weight of a control period in rates and in the speed of the machine."""
+
+
+@dataclass
+class _Smooth:
+    """A figure per second or per run, by exponential smoothing from its first value on."""
+
+    value: float = 0.0
+    known: bool = False
+
+    def take(self, fresh: float) -> None:
+        self.value = self.value + _NEWS * (fresh - self.value) if self.known else fresh
+        self.known = True
+
+
+@dataclass
+class _Class:
+    """What a class has done in a control period."""
+
+    output: OutputMonitor
+    worked: float = 0.0
+    done: int = 0
+
+
+@dataclass
+class _Stream:
+    """A stream: where its end was, and how fast it moves."""
+
+    head: int
+    arrived: int = 0
+    rate: _Smooth = field(default_factory=_Smooth)
+
+    def close(self, head: int, seconds: float) -> None:
+        self.arrived, self.head = head - self.head, head
+        self.rate.take(self.arrived / seconds)
+
+
+@dataclass
+class Loads:
+    """Watches the runs of units, whose costs are measured elsewhere. `since` is when the control period began."""
+
+    classes: Mapping[str, QueryClass]
+    logs: Mapping[str, StreamLog]
+    since: float
+    _classes: dict[str, _Class] = field(default_factory=dict, init=False)
+    _streams: dict[str, _Stream] = field(default_factory=dict, init=False)
+    _runs: dict[str, int] = field(default_factory=dict, init=False)
+    _pace: dict[str, _Smooth] = field(default_factory=dict, init=False)
+    _slowness: _Smooth = field(default_factory=_Smooth, init=False)
+    _busy: _Smooth = field(default_factory=_Smooth, init=False)
+    _took: float = 0.0
+    _expected: float = 0.0
+
+    def ran(self, unit: LiveUnit, cost: Cost, done: Done, oldest: float) -> None:
+        """Take a run of a unit with this cost, whose oldest tuple had waited since then."""
+        took, kept = done.finished - done.started, done.read - done.shed
+        self._runs[unit.name] = self._runs.get(unit.name, 0) + 1
+        self._took += took
+        self._expected += cost.of(kept)
+        cls = self._class(unit.cls)
+        cls.worked += took
+        cls.done += kept
+        if done.read:
+            cls.output.add(max(0.0, done.finished - oldest), 1)
+
+    def close(
+        self,
+        units: Sequence[LiveUnit],
+        cost: Callable[[LiveUnit], Cost | None],
+        now: float,
+        let_in: Mapping[str, float],
+        shares: Mapping[str, float],
+    ) -> dict[str, Cycle]:
+        """End the control period: what it has shown of each class, as the units stand now.
+
+        `let_in` is the share of its tuples that each class lets in as they arrive; what does not get in waits for
+        nobody. `shares` are those of the time that the scheduler gives to each.
+        """
+        seconds, self.since = max(now - self.since, 1e-6), now
+        for name, log in list(self.logs.items()):
+            self._streams.setdefault(name, _Stream(log.head)).close(log.head, seconds)
+        if self._expected:
+            self._slowness.take(self._took / self._expected)
+        self._took = self._expected = 0.0
+        for unit in units:
+            self._pace.setdefault(unit.name, _Smooth()).take(self._runs.get(unit.name, 0) / seconds)
+        self._pace = {unit.name: self._pace[unit.name] for unit in units}
+        self._runs = {}
+        worked = sum(each.worked for each in self._classes.values())
+        found: dict[str, Cycle] = {}
+        for name in self.classes:
+            mine = [(unit, cost(unit) or FREE) for unit in units if unit.cls == name]
+            seen = self._cycle(name, mine, seconds, now, let_in[name])
+            found[name] = replace(seen, granted=shares[name] * self._busy.value)
+        if sum(each.queued for each in found.values()) > worked:
+            # Nobody could have done more: this is what lanes can do, between and around their runs too.
+            self._busy.take(worked / seconds)
+        return found
+
+    def _cycle(
+        self, name: str, units: Sequence[tuple[LiveUnit, Cost]], seconds: float, now: float, let_in: float
+    ) -> Cycle:
+        cls, slower = self._class(name), self._slowness.value if self._slowness.known else 1.0
+        offered = queued = age = 0.0
+        streams: set[str] = set()
+        for unit, cost in units:
+            streams.update(unit.rates)
+            rate = sum(self._streams[stream].rate.value for stream in unit.rates if stream in self._streams)
+            offered += slower * (cost.b * rate + cost.a * self._pace[unit.name].value)
+            waits = unit.behind()
+            if waits.pending:
+                queued += slower * cost.b * waits.pending * let_in
+                age = max(age, now - waits.oldest)
+        seen = cls.output.close()
+        done, worked = cls.done, cls.worked
+        cls.done, cls.worked = 0, 0.0
+        arrived = sum(stream.arrived for name, stream in self._streams.items() if name in streams)
+        return Cycle(
+            seconds=seconds,
+            offered=offered,
+            outputs=(seen,) if seen else (),
+            oldest=age,
+            arrived=arrived,
+            admitted=round(arrived * let_in),
+            departed=done,
+            cost=worked / done if done else 0.0,
+            queued=queued,
+            worked=worked,
+        )
+
+    def _class(self, name: str) -> _Class:
+        if name not in self._classes:
+            self._classes[name] = _Class(OutputMonitor(self.classes[name].delay_target, fewest=1))
+        return self._classes[name]

@@ -1,0 +1,53 @@
+"""Classes of queries and load management, as a pipeline file gives them."""
+
+from typing import Annotated, get_args
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from headgate.control.dilos import Mode
+from headgate.control.registry import REDISTRIBUTIONS
+from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
+from headgate.engine.pipeline.values import Count, LongerTime
+from headgate.engine.shedding import Shed
+from headgate.fields import choice, number
+from headgate.shed.registry import MANAGERS
+
+
+class ClassSpec(FilledSpec):
+    """A class of queries: what it is worth against the others, and how long its results may take."""
+
+    noun = "a class"
+    example = "{priority: 6, delay_target: 500ms}"
+    priority: Annotated[float, Field(gt=0), BeforeValidator(number(above=0, such_as=6))] = Field(
+        1.0, description="How much the class matters; one of 6 gets six times the time of one of 1."
+    )
+    delay_target: LongerTime | None = Field(
+        None, description="How long results may take; under overload tuples are dropped for it. Without it, none are."
+    )
+
+
+class ShedSpec(ShortSpec):
+    """How load is managed when the machine cannot keep up."""
+
+    noun = "'shed'"
+    example = "{mode: dilos, manager: aloma}"
+    main = "mode"
+    mode: Annotated[
+        Mode, BeforeValidator(choice("mode", get_args(Mode))), WithJsonSchema({"enum": list(get_args(Mode))})
+    ] = Field("dilos", description="none, one manager for all (common), one per class (separate), or dilos.")
+    manager: Annotated[
+        str, BeforeValidator(choice("manager", MANAGERS)), WithJsonSchema({"enum": list(MANAGERS)})
+    ] = Field("backlog", description="What decides how much is dropped.")
+    period: LongerTime | None = Field(
+        None, description="How often it decides; a third of the shortest delay target if not given."
+    )
+    redistribution: Annotated[
+        str,
+        BeforeValidator(choice("redistribution", REDISTRIBUTIONS)),
+        WithJsonSchema({"enum": list(REDISTRIBUTIONS)}),
+    ] = Field("relative", description="dilos: who lends time to whom.")
+    every: Count = Field(2, description="dilos: decisions from one redistribution to the next.")
+
+    def made(self) -> Shed:
+        """As an engine takes it."""
+        return Shed(self.mode, self.manager, period=self.period, redistribution=self.redistribution, every=self.every)

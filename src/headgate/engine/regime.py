@@ -1,0 +1,102 @@
+"""The regime of an engine: which policy decides, what bounds a run, what is fused, and how load is managed."""
+
+import math
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from headgate.control.dilos import Mode
+from headgate.engine.log.stream import StreamLog
+from headgate.engine.shedding import Shed, Shedding, shedding
+from headgate.errors import InputError
+from headgate.model.classes import QueryClass
+from headgate.policy.classes import registry as by_class
+from headgate.policy.classes.registry import SCHEDULERS
+from headgate.policy.protocol import Policy
+from headgate.policy.registry import POLICIES, create, listed
+from headgate.policy.trains import Train
+
+AUTO = "auto"
+_BEST = "bsd"
+_SHORTEST_SLICE = 0.05
+_SHORTEST_ROUND, _LONGEST_ROUND = 0.02, 0.5
+"""Of class schedulers, in seconds; between them, a tenth of the shortest delay target."""
+_MOST = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A regime as it is asked for; what is not said, the engine chooses."""
+
+    policy: str = AUTO
+    train: Train | Mapping[str, float] | None = None
+    fuse: bool | None = None
+    shed: Shed | Mode | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a regime depends on: the classes, and whether any was named; lanes, and the time of a run over nothing."""
+
+    classes: Sequence[QueryClass]
+    named: bool
+    lanes: int
+    most_alike: int
+    empty_run: float
+
+
+@dataclass(frozen=True, slots=True)
+class Regime:
+    """A policy by name and how it is made, the bounds of a run, and whether queries are fused."""
+
+    name: str
+    make: Callable[[], Policy]
+    bounds: Train
+    fuses: bool
+
+
+def regime(wish: Wish, given: Given) -> Regime:
+    """The regime that a wish comes to. A mistake in the wish is told here, before anything has changed."""
+    name = wish.policy
+    if name == AUTO:
+        name = by_class.default(given.most_alike) if given.named else _BEST
+    classed = name not in POLICIES and name in SCHEDULERS
+    bounds = _bounds(wish.train, given.empty_run, classed=classed)
+    known = SCHEDULERS[name].options if classed else listed(name).options
+    options = {**(_rounds(given.classes, known) if classed else {}), **wish.options}
+    if "train" in known:
+        options["train"] = bounds
+    make = partial(by_class.create, name, given.classes) if classed else partial(create, name)
+    make(options)
+    fuses = (wish.policy == AUTO or classed) if wish.fuse is None else wish.fuse
+    return Regime(name, partial(make, options), bounds, fuses)
+
+
+def managed(wish: Wish, given: Given, logs: Mapping[str, StreamLog]) -> Shedding | None:
+    """The load management that a wish comes to; None if nothing is shed."""
+    wanted = wish.shed
+    if wanted is None:
+        wanted = "dilos" if any(math.isfinite(each.delay_target) for each in given.classes) else "none"
+    shed = wanted if isinstance(wanted, Shed) else Shed(wanted)
+    return None if shed.mode == "none" else shedding(shed, given.classes, logs, given.lanes, time.time())
+
+
+def _bounds(train: Train | Mapping[str, float] | None, empty: float, *, classed: bool) -> Train:
+    """Those that are given; else a slice in which the overhead of a run is a tenth, or a third where classes wait."""
+    if isinstance(train, Train):
+        return train
+    if unknown := set(train or ()) - {"most", "slice"}:
+        remedy = "It has most, in tuples, and slice, in seconds."
+        raise InputError("a known bound of a train", f"'{min(unknown)}'", remedy)
+    short = max(_SHORTEST_ROUND, 3 * empty) if classed else max(_SHORTEST_SLICE, 10 * empty)
+    return Train.of(**(train or {"slice": short, "most": _MOST}))
+
+
+def _rounds(classes: Sequence[QueryClass], known: Collection[str]) -> dict[str, Any]:
+    """How long the round of a class scheduler is, where it has one: short against the delay targets."""
+    shortest = min(each.delay_target for each in classes)
+    given = {"period": min(_LONGEST_ROUND, max(_SHORTEST_ROUND, shortest / 10)), "inner": _BEST}
+    return {name: value for name, value in given.items() if name in known}

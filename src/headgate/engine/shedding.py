@@ -1,0 +1,109 @@
+"""Load management while the engine runs: each control period it sees what classes did, and says what is dropped."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headgate.control.dilos import Directive, Management, Mode
+from headgate.control.registry import create as redistribution
+from headgate.engine.loads import Loads
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.stream import StreamLog
+from headgate.engine.running import Done
+from headgate.engine.units import LiveUnit
+from headgate.model.classes import QueryClass
+from headgate.model.operator import Cost
+from headgate.shed.registry import listed, maker
+
+_SHORTEST, _LONGEST = 0.1, 2.0
+"""Control periods in seconds; between them, half of the shortest delay target."""
+
+
+def period(classes: Sequence[QueryClass]) -> float:
+    """The control period that goes with delay targets."""
+    return min(_LONGEST, max(_SHORTEST, min((each.delay_target for each in classes), default=math.inf) / 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Shed:
+    """How load is managed: a mode, a load manager by name with its options, and the control period in seconds.
+
+    Without a period it goes by the delay targets. Shares move once in `every` periods, by a `redistribution` on the
+    terms of `lending`. A run on Spark is longer than one of the operators for which these were published, so a class
+    keeps more in reserve, and gets its time back sooner.
+    """
+
+    mode: Mode = "dilos"
+    manager: str = "backlog"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    period: float | None = None
+    redistribution: str = "relative"
+    lending: Mapping[str, Any] = field(default_factory=lambda: {"reserve": 0.2})
+    every: int = 2
+
+
+def shedding(
+    wanted: Shed, classes: Sequence[QueryClass], logs: Mapping[str, StreamLog], lanes: int, now: float
+) -> "Shedding":
+    """The load management of an engine with so many lanes."""
+    options = dict(wanted.options)
+    if "cores" in listed(wanted.manager).options:
+        options.setdefault("cores", float(lanes))
+    management = Management(
+        classes,
+        wanted.mode,
+        maker(wanted.manager, options),
+        redistribution(wanted.redistribution, wanted.lending),
+        every=wanted.every,
+        capacity=float(lanes),
+    )
+    return Shedding(management, classes, logs, wanted.period or period(classes), now)
+
+
+class Shedding:
+    """The load management of an engine. All but `percent` is for the scheduler's thread."""
+
+    def __init__(
+        self,
+        management: Management,
+        classes: Sequence[QueryClass],
+        logs: Mapping[str, StreamLog],
+        every: float,
+        now: float,
+    ) -> None:
+        self.management, self.every = management, every
+        self.latest: Directive | None = None
+        self._loads = Loads({each.name: each for each in classes}, logs, now)
+        self._logs = logs
+        self._percent = dict.fromkeys((each.name for each in classes), 0)
+
+    def percent(self, cls: str) -> int:
+        """How much a class drops of what it reads now."""
+        return self._percent[cls]
+
+    @property
+    def next(self) -> float:
+        """When the control period ends."""
+        return self._loads.since + self.every
+
+    def ran(self, unit: LiveUnit, cost: Cost, done: Done, oldest: float) -> None:
+        """Take a run; see `Loads`."""
+        self._loads.ran(unit, cost, done, oldest)
+
+    def cycle(
+        self, units: Sequence[LiveUnit], cost: Callable[[LiveUnit], Cost | None], now: float, manifest: Manifest
+    ) -> Directive:
+        """End the control period: other drop rates from now on."""
+        at_arrival = self.management.sheds == "arrival"
+        let_in = {name: 1 - percent / 100 if at_arrival else 1.0 for name, percent in self._percent.items()}
+        found = self.management.cycle(self._loads.close(units, cost, now, let_in, self.management.shares))
+        if at_arrival:
+            # What is there already keeps the rate with which it came.
+            for unit in units:
+                for stream, rate in unit.rates.items():
+                    if (step := rate.decide(self._logs[stream].head, self._percent[unit.cls])) is not None:
+                        manifest.thin(unit.owner, stream, *step)
+        self._percent = {name: round(100 * drop) for name, drop in found.drops.items()}
+        self.latest = found
+        return found

@@ -1,0 +1,1 @@
+"""How much to drop, and of what: load managers and droppers."""

@@ -1,0 +1,90 @@
+"""Backlog: read what waits as fast as it takes to bring the wait to where it should be.
+
+Drops apply as tuples are read, so what waits can be thinned at once. With Q seconds of work queued and an offered
+load L, a tuple waits `W = max(Q/L, age of the oldest)`. That wait should become `W* = aim·D − S`, where D is the
+delay target and S the time that results take beyond their wait. To be there in h seconds, everything that will have
+waited longer by then has to be read: `L·(W + h − W*)` seconds of work. The capacity C does `C·h` of it, and the rest
+goes:
+
+    d = 1 − C·h / (L·(W + h − W*)),  h = horizon·T
+
+At W = W* that is 1 − C/L, the loss that no manager can avoid; the distance to W* shrinks by the factor 1 − 1/horizon
+in each period, from either side, and nothing is shed before the wait is W* − h·(1 − C/L). If C is too great by a
+part ε, the wait settles at W* + ε·h: an error shifts the wait a little, and nothing has to be found by trial.
+
+C is what was really had: the work done per second, smoothed over about two periods, while more waited at both ends of
+the period than was done in it, so that all the capacity there was for the class has been used. At other times the
+work done is less than the capacity, and can only raise it. What the scheduler has granted is there in any case, even
+if a period was too short to show it.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from headgate.policy.protocol import Why
+from headgate.shed.checks import bounded, positive, whole, within
+from headgate.shed.drops import CAP, set_drop
+from headgate.shed.protocol import Cycle, Order, Sheds
+
+FORMULA = "d = 1 − C·h/(L·(W + h − W*))"
+NEWS = 0.5
+"""The weight of a busy period in the capacity."""
+SLOW = 0.2
+"""The weight of a period in the time that results take beyond their wait."""
+
+
+@dataclass
+class Backlog:
+    """Sheds at read so that response times stay at the part `aim` of the delay `target`.
+
+    `horizon` is the number of control periods in which the wait is to be put right: the fewer the faster, the more
+    the steadier the drop rate.
+    """
+
+    target: float
+    headroom: float = 0.8
+    aim: float = 0.8
+    horizon: float = 2.0
+    cap: int = CAP
+    cores: float = 1.0
+    sheds: ClassVar[Sheds] = "read"
+    _queued: float = field(default=0.0, init=False)
+    _wait: float = field(default=0.0, init=False)
+    _beyond: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        positive("backlog", target=self.target, headroom=self.headroom, cores=self.cores)
+        within("backlog", 0.1, 1, aim=self.aim)
+        within("backlog", 1, 100, horizon=self.horizon)
+        whole("backlog", 1, CAP, cap=self.cap)
+
+    def cycle(self, seen: Cycle) -> Order:
+        """Learn the capacity, and read what waits at the pace that the wait asks for."""
+        self._learn(seen)
+        C, L, h = max(self.headroom, seen.granted), seen.offered, self.horizon * seen.seconds
+        late = max(seen.queued, L * seen.oldest)
+        wait = late / L if L > 0 else seen.oldest
+        self._delay_beyond(seen, (self._wait + wait) / 2)
+        should = self.aim * self.target - self._beyond
+        due = late + L * (h - should)
+        d = set_drop(1 - C * h / due, self.cap) / 100 if due > 0 else 0.0
+        self._queued, self._wait = seen.queued, wait
+        return Order(d, C, Why(FORMULA, {"C": C, "L": L, "W": wait, "W*": should, "h": h, "d": d}))
+
+    def rescale(self, ratio: float) -> None:
+        """Follow the capacity."""
+        self.headroom = bounded(self.headroom * ratio, self.cores)
+
+    def _learn(self, seen: Cycle) -> None:
+        had = seen.worked / seen.seconds
+        busy = min(self._queued, seen.queued) > seen.worked
+        learnt = self.headroom + NEWS * (had - self.headroom) if busy else max(self.headroom, had)
+        self.headroom = bounded(learnt, self.cores)
+
+    def _delay_beyond(self, seen: Cycle, waited: float) -> None:
+        if not (seen.outputs and seen.departed):
+            return
+        y = self.target * max(out.rt / out.target for out in seen.outputs)
+        beyond = self._beyond + SLOW * (y - waited - self._beyond)
+        # However long results take, some wait is left: without any the capacity could not be used.
+        self._beyond = min(max(beyond, 0.0), self.aim * self.target / 2)

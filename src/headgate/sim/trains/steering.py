@@ -1,0 +1,90 @@
+"""Load management at work: gates at the entries of the classes, and what a control period does to them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.control.boundaries import Division
+from headgate.control.dilos import Management
+from headgate.errors import InputError
+from headgate.model.classes import QueryClass
+from headgate.model.network import Network
+from headgate.model.network import Port as Place
+from headgate.policy.classes.scheduler import ByClass
+from headgate.shed.droppers import Dropper, Random
+from headgate.sim.trains.channels import Port
+from headgate.sim.trains.gates import Gate
+from headgate.sim.trains.report import Moment
+from headgate.sim.trains.statistics import Statistics
+from headgate.sim.trains.tasks import Task
+
+_OF_PERIOD = 0.9
+
+
+@dataclass(frozen=True)
+class Control:
+    """Load management: who decides, every how many seconds, and how tuples are dropped.
+
+    `dropper` makes the dropper of an entry from a seed; `keys` are those of the streams' tuples, for one that looks
+    at them. `after_visit` has the management act only when the scheduler goes from one class to another, once nine
+    tenths of the period have passed.
+    """
+
+    management: Management
+    period: float
+    dropper: Callable[[int], Dropper] = Random
+    keys: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    after_visit: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.period > 0:
+            raise InputError("a control period is longer than 0 s", self.period, "Give seconds, such as 0.5.")
+
+
+class Steering:
+    """The gates of a network, and the management that sets them."""
+
+    def __init__(self, control: Control, network: Network, division: Division, seed: np.random.SeedSequence) -> None:
+        self.control = control
+        self._network, self._division, self._seed = network, division, seed
+        self._entries = {place: cls for cls, places in division.entries.items() for place in places}
+        self._gates: list[tuple[str, Gate]] = []
+        self._last = 0.0
+        self._visited: str | None = None
+        self.moments: list[Moment] = []
+
+    def gate(self, place: Place) -> Gate | None:
+        """The shedder of an input, if a class begins there; what another class hands on is shed as it is read."""
+        cls = self._entries.get(place)
+        if cls is None:
+            return None
+        feeder = (self._network.by_name[place[0]].inputs or (place[0],))[place[1]]
+        at = "read" if place in self._division.boundaries else self.control.management.sheds
+        seed = int(self._seed.spawn(1)[0].generate_state(1)[0])
+        gate = Gate(self.control.dropper(seed), at, self.control.keys.get(feeder))
+        self._gates.append((cls, gate))
+        return gate
+
+    def begin(self, classes: Sequence[QueryClass], tasks: Mapping[str, Task], ports: Mapping[Place, Port]) -> None:
+        """Take what is to be watched."""
+        self.statistics = Statistics(self._network, self._division, classes, tasks, ports)
+
+    def due_after(self, cls: str | None, now: float) -> bool:
+        """Whether the management is due as the scheduler goes on to a class, or to none."""
+        went, self._visited = cls != self._visited, cls
+        return went and now - self._last >= _OF_PERIOD * self.control.period
+
+    def act(self, now: float, schedulers: Sequence[ByClass]) -> None:
+        """End a control period: set the gates, and the shares where they have changed."""
+        self._last = now
+        seen = self.statistics.close(now)
+        directive = self.control.management.cycle(seen)
+        for cls, gate in self._gates:
+            gate.rate = directive.drops[cls]
+        if directive.changed:
+            for each in schedulers:
+                each.share(directive.shares)
+        self.moments.append(Moment(now, seen, self.statistics.waiting(now), directive))

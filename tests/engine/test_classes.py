@@ -1,0 +1,212 @@
+"""Classes of queries on a live engine: who is named, what is shed, and how it shows."""
+
+import json
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from engine.live import Fed, caught_up, column, until
+from headgate import Engine, InputError, Shed
+from headgate import sink as sinks
+from headgate.engine.reader import seed_of
+from headgate.policy.protocol import Why
+from headgate.shed.droppers import Random
+from headgate.shed.protocol import Order
+from headgate.shed.registry import MANAGERS, Listed
+
+
+@dataclass
+class Fixed:
+    """A load manager that orders the same drop rate always."""
+
+    drop: float = 0.0
+    seen: list = field(default_factory=list)
+    sheds: ClassVar = "read"
+
+    def cycle(self, seen):
+        self.seen.append(seen)
+        return Order(self.drop, 1.0, Why("as it is told"))
+
+    def rescale(self, ratio):
+        pass
+
+
+@pytest.fixture
+def fixed(monkeypatch):
+    """What orders a drop rate of 40 %, as a load manager by name."""
+    listed = Listed("fixed", "tests", "d", Fixed, ("drop",))
+    monkeypatch.setitem(MANAGERS, "fixed", listed)
+    return Shed("separate", "fixed", {"drop": 0.4}, period=0.05)
+
+
+def kept(n, percent, first=0):
+    """The positions that stay."""
+    at = np.arange(first, first + n)
+    return at[Random(seed_of("s")).keep(at, percent / 100)].tolist()
+
+
+def shedding(engine):
+    """Wait until the drop rate is in force."""
+    until(lambda: any(each.drop for each in engine.status().classes))
+
+
+def test_a_class_is_named_once_before_its_queries_and_queries_have_classes_that_are_named(spark, tmp_path):
+    with Engine(spark, tmp_path) as engine:
+        engine.stream("s", Fed(), event_time="t")
+        engine.query("early", "SELECT v FROM s", cls="alerts")
+        for wrong, got in (
+            (lambda: engine.query_class("alerts"), "a second 'alerts'"),
+            (lambda: engine.query_class("x", priority=0), "0"),
+            (lambda: engine.query_class("x", delay_target="0s"), "0s"),
+        ):
+            with pytest.raises(InputError) as refused:
+                wrong()
+            assert str(refused.value.got) == got
+        engine.query_class("boards", priority=3, delay_target="1s")
+        with pytest.raises(InputError, match="Did you mean 'boards'"):
+            engine.query("late", "SELECT v FROM s", cls="bords")
+        for policy, mistake in (("cqs", "a known policy"), ("cqc", "a known option")):
+            with pytest.raises(InputError, match=mistake):
+                engine.start(policy, **({"no": 1} if policy == "cqc" else {}))
+        with pytest.raises(InputError, match="a known load manager"):
+            engine.start(shed=Shed("dilos", "alomo"))
+
+
+def test_without_classes_nothing_is_shed_and_with_targets_it_is_dilos(spark, tmp_path):
+    for target, managed, policy in ((None, False, "cqc"), ("1s", True, "cqc")):
+        with Engine(spark, tmp_path / str(target)) as engine:
+            engine.stream("s", Fed(), event_time="t")
+            engine.query_class("alerts", priority=6, delay_target=target)
+            engine.query("q", "SELECT v FROM s", cls="alerts")
+            engine.start()
+            found = engine.status()
+            assert found.policy == policy
+            (alerts,) = found.classes
+            if managed:
+                until(lambda e=engine: e.status().classes[0].share is not None)
+            assert (engine.status().classes[0].share is not None) == managed
+            assert (alerts.name, alerts.priority, alerts.delay_target) == ("alerts", 6, 1.0 if target else None)
+            assert ("_kept" in engine.queries["q"].evaluation.schema.names) == managed
+
+
+@pytest.mark.parametrize("lanes", ["auto", "jobs"])
+def test_what_a_class_drops_is_counted_and_shown_with_every_result(spark, tmp_path, fixed, lanes):
+    source = Fed()
+    with Engine(spark, tmp_path, lanes=lanes) as engine:
+        engine.stream("s", source, event_time="t")
+        engine.query_class("boards", delay_target="1s")
+        engine.query("all", "SELECT v FROM s", cls="boards")
+        engine.query("even", "SELECT v FROM s WHERE v % 2 = 0", cls="boards")
+        engine.query(
+            "sums",
+            "SELECT k, count(*) AS n, sum(v) AS total FROM s GROUP BY k",
+            window="100s",
+            cls="boards",
+            scale=True,
+        )
+        engine.query("most", "SELECT count(DISTINCT v) AS n FROM s", window="100s", cls="boards")
+        engine.query("whole", "SELECT v FROM s")
+        engine.start(shed=fixed)
+        shedding(engine)
+        source.feed(300, 700)
+        caught_up(engine, "all", "even", "whole", position=1000)
+        source.end()
+        assert engine.wait(60)
+        found = engine.status()
+        stay = kept(1000, 40)
+        assert column(engine, "all") == stay
+        assert column(engine, "even") == [v for v in stay if v % 2 == 0]
+        assert set(column(engine, "all", "_kept")) == {0.6}
+        assert column(engine, "whole") == list(range(1000))
+        windows = np.add.reduceat(np.isin(np.arange(1000), stay), np.arange(0, 1000, 100))
+        assert column(engine, "most", "n") == windows.tolist()
+        assert column(engine, "most", "_kept") == pytest.approx([0.6] * 10)
+        sums = engine.results("sums")
+        assert sum(sums.column("n").to_pylist()) == pytest.approx(len(stay) / 0.6)
+        assert sum(sums.column("total").to_pylist()) == pytest.approx(sum(stay) / 0.6)
+        assert sums.column_names[-5:] == ["n", "n_error", "total", "total_error", "_kept"]
+        (n, error) = (sums.column(name).to_numpy() for name in ("n", "n_error"))
+        assert error == pytest.approx(1.96 * np.sqrt(0.4 / 0.36 * n * 0.6))
+        by_name = {query.name: query for query in found.queries}
+        for name, shed in (
+            ("all", 1000 - len(stay)),
+            ("even", 1000 - len(stay)),
+            ("sums", 1000 - len(stay)),
+            ("whole", 0),
+        ):
+            assert (by_name[name].tuples, by_name[name].shed, by_name[name].pending) == (1000, shed, 0)
+        boards = next(each for each in found.classes if each.name == "boards")
+        assert boards.offered == boards.processed + boards.shed + boards.pending
+        assert boards.shed == 4 * (1000 - len(stay))
+        assert found.accounting.shed == boards.shed
+
+
+def test_after_a_restart_the_same_tuples_are_dropped_and_other_rates_hold_for_what_comes_then(spark, tmp_path, fixed):
+    source = Fed()
+    out = tmp_path / "out.jsonl"
+
+    def opened():
+        engine = Engine(spark, tmp_path / "state")
+        engine.stream("s", source, event_time="t")
+        engine.query_class("boards", delay_target="1s")
+        engine.query("q", "SELECT v FROM s", cls="boards", sink=sinks.jsonl(out))
+        return engine
+
+    with opened() as engine:
+        engine.start(shed=fixed)
+        shedding(engine)
+        source.feed(500)
+        caught_up(engine, "q", position=500)
+        assert engine.queries["q"].progress.shed == 500 - len(kept(500, 40))
+    with opened() as engine:
+        assert engine.queries["q"].progress.shed == 500 - len(kept(500, 40))
+        engine.start(shed="none")
+        source.feed(200)
+        caught_up(engine, "q", position=700)
+        last = engine.status().queries[0]
+    assert (last.tuples, last.shed) == (700, 500 - len(kept(500, 40)))
+    found = [json.loads(line)["v"] for line in out.read_text().splitlines()]
+    assert found == kept(500, 40) + list(range(500, 700))
+
+
+def test_a_query_of_a_class_that_nobody_planned_with_is_scheduled_when_it_comes(spark, tmp_path):
+    source = Fed()
+    with Engine(spark, tmp_path) as engine:
+        engine.stream("s", source, event_time="t")
+        engine.query_class("alerts", priority=6, delay_target="1s")
+        engine.query("first", "SELECT v FROM s", cls="alerts")
+        engine.start()
+        source.feed(10)
+        caught_up(engine, "first", position=10)
+        engine.query("later", "SELECT v FROM s")
+        source.feed(10)
+        caught_up(engine, "first", "later", position=20)
+        assert {each.name for each in engine.status().classes} == {"alerts", "default"}
+        assert column(engine, "later") == list(range(10, 20))
+
+
+def test_a_control_period_sees_what_each_class_did(spark, tmp_path, monkeypatch):
+    made = []
+
+    def make(**options):
+        made.append(Fixed(**options))
+        return made[-1]
+
+    monkeypatch.setitem(MANAGERS, "fixed", Listed("fixed", "tests", "d", make, ("drop",)))
+    source = Fed()
+    with Engine(spark, tmp_path) as engine:
+        engine.stream("s", source, event_time="t")
+        engine.query_class("boards", delay_target="1s")
+        engine.query("q", "SELECT v FROM s", cls="boards")
+        engine.start(shed=Shed("separate", "fixed", {"drop": 0.0}, period=0.05))
+        source.feed(*[50] * 20)
+        caught_up(engine, "q", position=1000)
+        until(lambda: sum(each.departed for each in made[0].seen) == 1000)
+        (manager,) = made
+        assert sum(each.arrived for each in manager.seen) <= 1000
+        assert sum(each.worked for each in manager.seen) > 0
+        assert any(each.outputs for each in manager.seen)
+        assert all(each.granted <= 1.5 for each in manager.seen)
+        assert manager.seen[-1].queued == 0
