@@ -59,7 +59,7 @@ def test_a_class_is_named_once_before_its_queries_and_queries_have_classes_that_
         for wrong, got in (
             (lambda: engine.query_class("alerts"), "a second 'alerts'"),
             (lambda: engine.query_class("x", priority=0), "0"),
-            (lambda: engine.query_class("x", delay_target="0s"), "0s"),
+            (lambda: engine.query_class("x", delay_target="0s"), "'0s'"),
         ):
             with pytest.raises(InputError) as refused:
                 wrong()

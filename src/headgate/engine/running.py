@@ -15,7 +15,7 @@ from headgate.engine.prepared import Prepared
 from headgate.engine.query import Answered
 from headgate.engine.reader import JobInput
 from headgate.engine.resident.lane import LaneLostError
-from headgate.engine.thinning import kept, thinned
+from headgate.engine.thinning import decide, kept, thinned
 from headgate.engine.units import LiveUnit
 from headgate.errors import HeadgateError
 from headgate.monitor.figures import Response
@@ -68,6 +68,9 @@ def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest, percent:
     timed = _Timed(executor, lambda given: thinned(given, unit.rates, percent, unit.owner, manifest))
     try:
         found = unit.evaluate(n, timed)
+        for stream, (_, end) in found.positions.items():
+            # Tuples of a window that is still open are passed before they are read.
+            decide(unit.rates[stream], end, percent, unit.owner, manifest)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is this unit's alone
         lost = isinstance(error, LaneLostError)
         return Done(started, time.time(), {}, spark=timed.seconds, error=message(error), lost=lost)
@@ -98,7 +101,7 @@ def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest, percent:
         except Exception as problem:  # noqa: BLE001 - as above
             why, blocked = message(problem), isinstance(problem, SharedSinkError)
     bad = found.failed, unsent, unstaged, hidden
-    shed = sum(unit.rates[s].shed(*passed) for s, passed in found.positions.items() if s in unit.rates)
+    shed = sum(unit.rates[stream].shed(*passed) for stream, passed in found.positions.items())
     return Done(
         *(started, time.time(), found.positions, found.read, shed, waited, results, timed.seconds),
         *bad,

@@ -11,6 +11,7 @@ from headgate.engine.loads import Loads
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.running import Done
+from headgate.engine.thinning import decide
 from headgate.engine.units import LiveUnit
 from headgate.model.classes import QueryClass
 from headgate.model.operator import Cost
@@ -102,8 +103,7 @@ class Shedding:
             # What is there already keeps the rate with which it came.
             for unit in units:
                 for stream, rate in unit.rates.items():
-                    if (step := rate.decide(self._logs[stream].head, self._percent[unit.cls])) is not None:
-                        manifest.thin(unit.owner, stream, *step)
+                    decide(rate, self._logs[stream].head, self._percent[unit.cls], unit.owner, manifest)
         self._percent = {name: round(100 * drop) for name, drop in found.drops.items()}
         self.latest = found
         return found

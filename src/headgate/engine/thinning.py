@@ -85,11 +85,15 @@ def thinned(given: JobInput, rates: dict[str, Thinning], percent: int, owner: st
         if rate is None or not stream.slices:
             streams[name] = stream
             continue
-        end = max(first + count for _, _, count, first, *_ in stream.slices)
-        if (step := rate.decide(end, percent)) is not None:
-            manifest.thin(owner, name, *step)
+        decide(rate, max(first + count for _, _, count, first, *_ in stream.slices), percent, owner, manifest)
         streams[name] = _split(stream, rate)
     return replace(given, streams=streams)
+
+
+def decide(rate: Thinning, end: int, percent: int, owner: str, manifest: Manifest) -> None:
+    """Give all positions before `end` that have none yet a rate, and record it."""
+    if (step := rate.decide(end, percent)) is not None:
+        manifest.thin(owner, rate.stream, *step)
 
 
 def kept(given: JobInput) -> float:

@@ -53,11 +53,11 @@ class Spark:
     def __init__(self, log):
         self._log, self._java = log, None
 
-    def run(self, folder, every):
+    def run(self, folder, every, trains=TRAINS, module="program"):
         if self._java is None:
             self._java = Program("java", log=self._log)
             self._listens = dict(zip((PORT, SECRET), self._java.said().split(), strict=True))
-        return Program("program", folder, TRAINS, every, log=self._log, **self._listens)
+        return Program(module, folder, trains, every, log=self._log, **self._listens)
 
     def kill(self):
         if self._java is not None:

@@ -1,0 +1,67 @@
+"""Runs queries that are shed more or less: `python -m engine.crash.shedding FOLDER TRAINS EVERY`.
+
+What is dropped changes with every control period, and from one process to the next. It says where it is, as `program`
+does, and in the end what every query has counted.
+"""
+
+import json
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+import headgate as hg
+from engine.crash.java import attached, say
+from engine.crash.pipeline import SECOND, STAMP, START
+from headgate.engine.source.given import rows
+from headgate.policy.protocol import Why
+from headgate.shed.protocol import Order
+from headgate.shed.registry import MANAGERS, Listed
+
+COUNT = 300
+QUERIES = {
+    "plain": {"sql": "SELECT id FROM ticks"},
+    "other": {"sql": "SELECT id, id % 3 AS rest FROM ticks WHERE id >= 0"},
+    "panes": {"sql": "SELECT count(*) AS n, sum(id) AS total FROM ticks", "window": "4s"},
+    "windows": {"sql": "SELECT id FROM ticks ORDER BY id LIMIT 100000", "window": "3s"},
+}
+
+
+class Moody:
+    """A load manager of no use: it orders whatever comes to its mind."""
+
+    sheds = "read"
+
+    def cycle(self, seen):
+        return Order(random.choice([0.0, 0.2, 0.5, 0.9]), 1.0, Why("as it likes"))
+
+    def rescale(self, ratio):
+        pass
+
+
+def ticks(k):
+    """Train k, a second of event time, all in order."""
+    at = START + k * SECOND + np.arange(COUNT) * (SECOND // COUNT)
+    return pa.table({"id": np.arange(k * COUNT, (k + 1) * COUNT), "at": pa.array(at).cast(STAMP)})
+
+
+def main(folder, trains, every):
+    MANAGERS["moody"] = Listed("moody", "tests", "d", Moody, ())
+    spark = attached()
+    say("opening")
+    engine = hg.Engine(spark, folder / "state", lanes=2)
+    engine.query_class("boards", delay_target="1s")
+    engine.stream("ticks", rows([ticks(k) for k in range(trains)], every=every), event_time="at")
+    for name, query in QUERIES.items():
+        engine.query(name, **query, cls="boards", sink=hg.sink.jsonl(folder / f"{name}.jsonl"))
+    engine.start(train={"most": 500}, shed=hg.Shed("separate", "moody", period=0.02))
+    say("started")
+    engine.wait()
+    last = engine.stop()
+    say(json.dumps({q.name: [q.status, q.tuples, q.shed, q.pending, q.late] for q in last.queries}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))
