@@ -2,14 +2,17 @@
 
 import json
 from dataclasses import dataclass, field
+from threading import Event
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from engine.live import Fed, caught_up, column, until
+from engine.live import SECOND, Fed, caught_up, column, until
 from headgate import Engine, InputError, Shed
 from headgate import sink as sinks
+from headgate.engine.log.stream import STAMP
 from headgate.engine.reader import seed_of
 from headgate.policy.protocol import Why
 from headgate.shed.droppers import Random
@@ -128,7 +131,7 @@ def test_what_a_class_drops_is_counted_and_shown_with_every_result(spark, tmp_pa
         assert sum(sums.column("total").to_pylist()) == pytest.approx(sum(stay) / 0.6)
         assert sums.column_names[-5:] == ["n", "n_error", "total", "total_error", "_kept"]
         (n, error) = (sums.column(name).to_numpy() for name in ("n", "n_error"))
-        assert error == pytest.approx(1.96 * np.sqrt(0.4 / 0.36 * n * 0.6))
+        assert error == pytest.approx(1.96 * np.sqrt(0.4 / 0.6 * n) + 1.92 * 0.4 / 0.6)
         by_name = {query.name: query for query in found.queries}
         for name, shed in (
             ("all", 1000 - len(stay)),
@@ -210,3 +213,54 @@ def test_a_control_period_sees_what_each_class_did(spark, tmp_path, monkeypatch)
         assert any(each.outputs for each in manager.seen)
         assert all(each.granted <= 1.5 for each in manager.seen)
         assert manager.seen[-1].queued == 0
+
+
+class Held:
+    """A source that gives its tables once it is let go."""
+
+    def __init__(self, *tables):
+        self._tables = tables
+        self.go = Event()
+
+    def schema(self, spark):
+        return self._tables[0].schema
+
+    def run(self, intake):
+        while not self.go.is_set():
+            if intake.wait(0.01):
+                return
+        for number, each in enumerate(self._tables):
+            intake.append(each, {"next": number + 1})
+
+
+@pytest.mark.parametrize("percent", [30, 80])
+def test_a_scaled_aggregate_is_within_its_error_bar_of_the_truth_in_95_percent_of_all_cases(
+    spark, tmp_path, monkeypatch, percent
+):
+    monkeypatch.setitem(MANAGERS, "fixed", Listed("fixed", "tests", "d", Fixed, ("drop",)))
+    draw = np.random.default_rng(7)
+    windows, size = 80, 400
+    v, k = draw.exponential(10.0, windows * size), draw.integers(0, 3, windows * size)
+    at = np.arange(windows * size) * (SECOND // size)
+    source = Held(pa.table({"v": v, "k": k, "at": pa.array(at).cast(STAMP)}))
+    with Engine(spark, tmp_path) as engine:
+        engine.stream("s", source, event_time="at")
+        engine.query_class("boards", delay_target="1s")
+        sql = "SELECT k, count(*) AS n, sum(v) AS total, count_if(v > 10) AS large FROM s GROUP BY k"
+        engine.query("q", sql, window="1s", cls="boards", scale=True)
+        engine.start(shed=Shed("separate", "fixed", {"drop": percent / 100}, period=0.05))
+        shedding(engine)
+        source.go.set()
+        assert engine.wait(60)
+        found = engine.results("q")
+    truth = {}
+    for window, key, value in zip(at // SECOND, k, v, strict=True):
+        n, total, large = truth.get((window, key), (0, 0.0, 0))
+        truth[window, key] = n + 1, total + value, large + (value > 10)
+    starts = found.column("window_start").cast(pa.int64()).to_numpy() // SECOND
+    within = []
+    for i, (window, key) in enumerate(zip(starts, found.column("k").to_pylist(), strict=True)):
+        for true, name in zip(truth[window, key], ("n", "total", "large"), strict=True):
+            within.append(abs(found.column(name)[i].as_py() - true) <= found.column(f"{name}_error")[i].as_py())
+    assert len(within) == 3 * 3 * windows
+    assert np.mean(within) >= 0.93

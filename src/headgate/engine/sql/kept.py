@@ -2,7 +2,10 @@
 
 Every tuple that was kept stands for `1 / k` tuples, where k is the share that is kept where it stands. So a count is
 the sum of `1 / k` and a sum that of `x / k`; each was kept or dropped by itself, so the variance of such an estimate
-is that of a sum of independent draws, `Σ (1 − k) / k² · x²`, and the error bar is 1.96 times its root.
+is that of a sum of independent draws, `V = Σ (1 − k) / k² · x²`, and the error bar is `z·√V` with z = 1.96. The
+variance is itself estimated from what was kept, and is too low just where the estimate is; for a count the interval
+that allows for this reaches `z²/2 · (1 − k) / k` further up, which is `z²/2 · V / T` with T = Σ |x| / k. The bar is
+that longer side.
 """
 
 from sqlglot import exp
@@ -17,6 +20,8 @@ _OF_ROWS = f"count(*) / sum(1 / {KEPT})"
 """The share of the tuples of a group that were kept."""
 
 _DEVIATIONS = 1.96
+_FURTHER = 1.92
+"""Half of its square."""
 _SCALED = ("sum", "count", "count_if")
 
 
@@ -69,8 +74,10 @@ def _estimated(node: exp.Expr) -> exp.Expr:
 
 
 def _error(node: exp.Expr) -> exp.Expr:
-    square = f"(1 - {KEPT}) / ({KEPT} * {KEPT}) * ({_counted(node)}) * ({_counted(node)})"
-    return expression(f"{_DEVIATIONS} * sqrt(coalesce({_sum(node, square)}, 0))")
+    x = _counted(node)
+    variance = _sum(node, f"(1 - {KEPT}) / ({KEPT} * {KEPT}) * ({x}) * ({x})")
+    total = _sum(node, f"abs({x}) / {KEPT}")
+    return expression(f"coalesce({_DEVIATIONS} * sqrt({variance}) + {_FURTHER} * {variance} / {total}, 0)")
 
 
 def _counted(node: exp.Expr) -> str:

@@ -44,8 +44,6 @@ def _plan(text: str, catalog: Catalog, window: Window | None, *, kept: bool, sca
         got = f"{', '.join(tables) or 'no table'} only"
         raise InputError(rule, got, f"Read one of {', '.join(catalog.streams) or 'those to be registered'}.")
     _check_windowing(query, window)
-    if kept:
-        _check_outputs(query, (KEPT,), "may end")
     if scale:
         query = scaled(query)
     if window:
@@ -106,8 +104,8 @@ def _check_windowing(query: exp.Query, window: Window | None) -> None:
             raise InputError(rule, f"'{write(call)}'", remedy, place(call))
 
 
-def _check_outputs(query: exp.Query, taken: tuple[str, ...], where: str = "begins") -> None:
+def _check_outputs(query: exp.Query, taken: tuple[str, ...]) -> None:
     for item in query.selects:
         if item.alias_or_name.lower() in taken:
-            rule = f"every row of the result {where} with {' and '.join(taken)} already"
+            rule = f"every row of the result begins with {' and '.join(taken)} already"
             raise InputError(rule, f"'{item.alias_or_name}'", "Leave it out, or use another name.", place(item))
