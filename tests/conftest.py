@@ -1,5 +1,6 @@
 """For the whole suite: the same Hypothesis examples in every run, and no compiled code that is out of date."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from hypothesis import settings
@@ -19,5 +20,7 @@ def pytest_configure(config):
         return
     newest = max(path.stat().st_mtime for path in PACKAGE.rglob("*.py"))
     for path in PACKAGE.rglob("*.nb[ic]"):
-        if path.stat().st_mtime < newest:
-            path.unlink(missing_ok=True)
+        # Another run may be at it.
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < newest:
+                path.unlink()

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from engine.live import SECOND, Fed, caught_up, column, until
@@ -264,3 +265,24 @@ def test_a_scaled_aggregate_is_within_its_error_bar_of_the_truth_in_95_percent_o
             within.append(abs(found.column(name)[i].as_py() - true) <= found.column(f"{name}_error")[i].as_py())
     assert len(within) == 3 * 3 * windows
     assert np.mean(within) >= 0.93
+
+
+def test_what_is_shed_is_kept_elsewhere_where_a_class_wants_that(spark, tmp_path, fixed):
+    source = Fed()
+    with Engine(spark, tmp_path) as engine:
+        engine.stream("s", source, event_time="t")
+        engine.query_class("boards", delay_target="1s", keep_shed=True)
+        engine.query_class("reports", delay_target="1s")
+        engine.query("q", "SELECT v FROM s", cls="boards")
+        engine.query("r", "SELECT v FROM s", cls="reports")
+        engine.start(shed=fixed)
+        shedding(engine)
+        source.feed(500, 500, 10)
+        caught_up(engine, "q", "r", position=1010)
+        until(lambda: engine.status().streams[0].trains == 1)
+        stay = kept(1000, 40)
+        found = pq.read_table(tmp_path / "shed" / "boards")
+        assert sorted(found.column("v").to_pylist()) == [v for v in range(1000) if v not in set(stay)]
+        assert found.column("_position").to_pylist() == found.column("v").to_pylist()
+        assert found.column_names == ["t", "k", "v", "_arrival", "_position"]
+        assert not (tmp_path / "shed" / "reports").exists()

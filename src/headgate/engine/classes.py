@@ -13,6 +13,7 @@ class Classes:
 
     def __init__(self) -> None:
         self._named: dict[str, QueryClass] = {}
+        self.keeps_shed: set[str] = set()
 
     def __bool__(self) -> bool:
         return bool(self._named)

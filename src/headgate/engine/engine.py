@@ -31,6 +31,7 @@ from headgate.engine.evaluation import Evaluation
 from headgate.engine.fused import KernelUnit
 from headgate.engine.intake import LiveStream
 from headgate.engine.lanes import JobLane
+from headgate.engine.letters import Letters
 from headgate.engine.log.manifest import Manifest, Progress, StoredTrain
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.memory import uncollected
@@ -54,7 +55,6 @@ from headgate.engine.sql.plan import BySession, Plan
 from headgate.engine.status import NAME as STATUS
 from headgate.engine.status import Snapshot, snapshot
 from headgate.engine.tables import Table, Tables
-from headgate.engine.thinning import Thinning
 from headgate.engine.units import LiveUnit
 from headgate.engine.windows import Time, Window
 from headgate.errors import HeadgateError, InputError
@@ -112,6 +112,7 @@ class Engine:
         self.spark = session(spark, master)
         self._views = Views(self.spark)
         self._recorder = Recorder(self.state)
+        self._letters = Letters(self.state / "shed", self._manifest)
         self._tables = Tables(self.state / "tables", self._views)
         self._streams: dict[str, LiveStream] = {}
         self._queries: dict[str, LiveQuery] = {}
@@ -187,17 +188,27 @@ class Engine:
             self._scheduler.call(partial(self._draw_up_again, query))
         self._placing.compiled_again(concerned)
 
-    def query_class(self, name: str, *, priority: float = 1.0, delay_target: str | float | None = None) -> None:
+    def query_class(
+        self,
+        name: str,
+        *,
+        priority: float = 1.0,
+        delay_target: str | float | None = None,
+        keep_shed: bool = False,
+    ) -> None:
         """Name a class of queries: how much it matters against the others, and how long its results may take.
 
-        A class without a delay target is never shed. Queries say to which class they belong; those that do not are of
-        the class 'default', which has the priority 1 and no delay target unless it is named here.
+        A class without a delay target is never shed. With `keep_shed`, the tuples that it lost are written to the
+        folder `shed` of the state, once they leave the log. Queries say to which class they belong; those that do not
+        are of the class 'default', which has the priority 1 and no delay target unless it is named here.
         """
         if self._started:
             rule = "classes are named before the engine starts"
             raise InputError(rule, f"'{name}' later", "Name it before start().")
         target = math.inf if delay_target is None else seconds(delay_target, "a delay target", above=0)
         self._classes.name(name, priority, target, {query.cls for query in self._queries.values()})
+        if keep_shed:
+            self._classes.keeps_shed.add(name)
         self._scheduler.targets = self._classes.targets
 
     def query(
@@ -312,16 +323,19 @@ class Engine:
         return out
 
     def _live(self, draft: Draft, cls: str, out: Sink | Shared, limit: float, progress: Progress) -> LiveQuery:
-        return LiveQuery(draft, cls, out, limit, progress, empty_job=self._empty_run(draft))
+        keeps = cls in self._classes.keeps_shed
+        return LiveQuery(draft, cls, out, limit, progress, empty_job=self._empty_run(draft), keeps_shed=keeps)
 
     def _restore_rates(self, queries: Sequence[LiveQuery]) -> None:
         """Give queries that were there before the drop rates that they had."""
         known = self._manifest.thinned([query.name for query in queries])
         for query in queries:
-            for stream, at in query.progress.cursors.items():
-                # How far it had come in memory when the engine died, nobody knows; not beyond what was there.
-                decided = at if self._in_order else self._streams[stream].log.head
-                query.rates[stream] = Thinning(stream, decided, known.get(query.name, {}).get(stream, ()))
+            steps = known.get(query.name, {})
+            # How far it had come in memory when the engine died, nobody knows; not beyond what was there.
+            decided = (
+                query.progress.cursors if self._in_order else {s: self._streams[s].log.head for s in query.rates}
+            )
+            query.restore({stream: (decided[stream], steps.get(stream, ())) for stream in query.rates})
 
     def _empty_run(self, draft: Draft) -> float:
         """Seconds that a run over nothing takes: of the query's own, or of one of the kernel's."""
@@ -567,7 +581,8 @@ class Engine:
             stream.pass_time([window for window in windows if window])
             if not self._absent:
                 needed = [query.evaluation.needed(query.durable, name) for query in readers]
-                stream.log.drop(min(needed, default=stream.log.head))
+                last_look = partial(self._letters.write, stream.log)
+                stream.log.drop(min(needed, default=stream.log.head), last_look)
         for unit in units:
             if not unit.busy:
                 for query in _different(unit):

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -85,6 +85,7 @@ class LiveQuery:
     most: float = float("inf")
     alone: str | None = None
     empty_job: float = 0.0
+    keeps_shed: bool = False
     responses: Responses = field(default_factory=Responses)
     served: Served = field(init=False)
     rates: dict[str, Thinning] = field(init=False)
@@ -98,7 +99,7 @@ class LiveQuery:
     def __post_init__(self) -> None:
         self.served = Served(self.name, self.cls, FREE)
         self._ahead = self.kept
-        self.rates = {stream: Thinning(stream, at) for stream, at in self.kept.cursors.items()}
+        self.restore({stream: (at, ()) for stream, at in self.kept.cursors.items()})
 
     @property
     def name(self) -> str:
@@ -163,6 +164,11 @@ class LiveQuery:
         tuples, shed = _passed(own).plus(cohort.kept_passed.minus(self._joined))
         self.kept = replace(self.kept, cursors={cohort.stream: cohort.kept}, tuples=tuples, shed=shed)
         self.rates, self._cohort = {cohort.stream: cohort.rates.copy()}, None
+
+    def restore(self, rates: Mapping[str, tuple[int, Sequence[tuple[int, int]]]]) -> None:
+        """Have these drop rates, by stream: up to where they are decided, and the steps."""
+        keeps = self.cls if self.keeps_shed else None
+        self.rates = {stream: Thinning(stream, *known, keeps) for stream, known in rates.items()}
 
     def waiting(self, now: float) -> Waiting:
         """What the policy may choose: nothing while the query is paused, or rests after an error."""

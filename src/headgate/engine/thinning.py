@@ -18,16 +18,19 @@ from headgate.shed.droppers import Random
 class Thinning:
     """The drop rates of one reader of one stream, in percent, by the position from which each holds.
 
-    Every position before `decided` has its rate for good.
+    Every position before `decided` has its rate for good. What is dropped is kept elsewhere for a class, if one is
+    named.
     """
 
-    def __init__(self, stream: str, decided: int, steps: Sequence[tuple[int, int]] = ()) -> None:
-        self.stream, self.decided = stream, decided
+    def __init__(
+        self, stream: str, decided: int, steps: Sequence[tuple[int, int]] = (), keeps: str | None = None
+    ) -> None:
+        self.stream, self.decided, self.keeps = stream, decided, keeps
         self._steps = sorted(steps)
 
     def copy(self) -> "Thinning":
         """The same for another reader, which goes its own way from now on."""
-        return Thinning(self.stream, self.decided, self._steps)
+        return Thinning(self.stream, self.decided, self._steps, self.keeps)
 
     def ahead(self, position: int) -> tuple[tuple[int, int, int], ...]:
         """The rates that are decided from a position on."""
@@ -92,8 +95,11 @@ def thinned(given: JobInput, rates: dict[str, Thinning], percent: int, owner: st
 
 def decide(rate: Thinning, end: int, percent: int, owner: str, manifest: Manifest) -> None:
     """Give all positions before `end` that have none yet a rate, and record it."""
+    low = rate.decided
     if (step := rate.decide(end, percent)) is not None:
         manifest.thin(owner, rate.stream, *step)
+    if percent and rate.keeps and end > low:
+        manifest.note_shed(rate.keeps, rate.stream, low, end, percent)
 
 
 def kept(given: JobInput) -> float:

@@ -63,6 +63,8 @@ OPERANDS = st.one_of(
     st.sampled_from(
         [
             Call("Add", (COLUMNS["d"], COLUMNS["d"]), "double"),
+            Call("Add", (COLUMNS["d"], Literal(1e300, "double")), "double"),
+            Call("Abs", (Call("Subtract", (COLUMNS["d"], Literal(0.5, "double")), "double"),), "double"),
             Call("Cast", (COLUMNS["i"],), "double"),
             Call("Upper", (COLUMNS["s"],), "string"),
             Call("Coalesce", (COLUMNS["s"], Literal("b", "string")), "string"),

@@ -2,6 +2,7 @@
 
 import math
 from collections import deque
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -17,7 +18,7 @@ from headgate.engine.kernel.choice import Choice, Circumstances, choose
 from headgate.engine.kernel.dictionary import Dictionary
 from headgate.engine.kernel.expressions import arrow
 from headgate.engine.kernel.family import Family
-from headgate.engine.kernel.index import EACH, Indexes, Path
+from headgate.engine.kernel.index import BITS, EACH, Indexes, Path
 from headgate.engine.kernel.keys import NULL, Exhausted, Ranks, encoder, fits, is_extreme
 
 KEYS = st.integers(-5, 20)
@@ -235,6 +236,27 @@ def test_narrow_ranges_are_found_by_cells():
     assert choose([0], ["range"], np.array([1e-4]), circumstances(1000, 10_000)).path == Path(None, 0, "near")
 
 
+WEAK = np.array([0.1, 0.03, 0.05])
+
+
+@pytest.mark.parametrize(
+    ("members", "passing", "bits", "families", "is_chosen"),
+    [
+        (50, WEAK, 50, 20, True),
+        (50, WEAK, 0, 20, False),
+        (1, WEAK, 1, 100, True),
+        (1, WEAK, 1, 1, False),
+        (5000, [0.0001, 0.3, 0.3], 5000, 20, False),
+        (2500, [0.001, 0.03, 0.05], 50, 20, True),
+    ],
+)
+def test_bit_sets_are_chosen_where_no_atom_lets_little_through_and_others_have_its_operands(
+    members, passing, bits, families, is_chosen
+):
+    at = replace(circumstances(2000, members), bits=bits, sharing=lambda _: families)
+    assert (choose([0, 1, 2], "=><", np.array(passing), at).path == BITS) == is_chosen
+
+
 def test_a_family_stays_where_it_is_until_another_path_is_clearly_cheaper():
     at = circumstances(1000, 1000)
     chosen = choose([0, 1], "==", np.array([0.01, 0.02]), at)
@@ -250,7 +272,7 @@ ENDS = st.one_of(st.integers(NULL + 1, 2**63 - 1), st.sampled_from([NULL + 1, -1
 def test_cells_are_wide_enough_for_any_range(ends):
     family = Family((0,), ("range",))
     low, high = (array(edge(pair) for pair in ends) for edge in (min, max))
-    family.extend(np.arange(len(ends)), [(low, high)])
+    family.extend(np.arange(len(ends)), np.arange(len(ends)), [(low, high)])
     family.choice = Choice(Path(None, 0, "near"), (0,), (0,))
     for path, some, _, lowest, highest in family.entries(0):
         assert ((highest >> path.level) - (lowest >> path.level) <= 1).all()

@@ -61,7 +61,7 @@ def test_it_makes_no_difference_which_atoms_find_the_rows(data):
     """Paths are drawn, and queries moved from one to another in mid-run, whatever that may cost."""
 
     def choose(operands, signs, passing, at, now=None):
-        path, by, decided = data.draw(st.sampled_from(list(choice._options(operands, signs))))
+        path, by, decided = data.draw(st.sampled_from(list(choice.options(operands, signs))))
         return choice.Choice(path, by, tuple(k for k in range(len(operands)) if k not in decided))
 
     few = data.draw(st.lists(generated.segments(), min_size=1, max_size=3))

@@ -92,6 +92,25 @@ def _conjunction(node: Node) -> Term:
     return (Atom(node, "true"),)
 
 
+def united(given: Sequence[Term]) -> list[int]:
+    """A number for each term. Terms with the same one differ in the constants of one operand, and in nothing else."""
+    best = list(range(len(given)))
+    for operand in dict.fromkeys(atom.operand for term in given for atom in term):
+        groups: dict[object, int] = {}
+        found = [groups.setdefault(_without(operand, term), number) for number, term in enumerate(given)]
+        if len(groups) < len(set(best)):
+            best = found
+    return best
+
+
+def _without(operand: Node, term: Term) -> object:
+    """What is left of a term without an operand; the term itself, if it has none or is no single range of it."""
+    signs = [atom.sign for atom in term if atom.operand == operand]
+    if not signs or ("<>" in signs and len(signs) > 1):
+        return id(term)
+    return tuple(id(atom) for atom in term if atom.operand != operand)
+
+
 def _is_compared(value: Node, constant: Node) -> bool:
     if isinstance(value, Literal | Parameter) or not is_simple(value.type):
         return False

@@ -68,19 +68,21 @@ class Batch:
     def at(self, rows: Ints, numbers: Iterable[int]) -> dict[int, pl.Series]:
         """The values of formulas for some rows, without those that fail."""
         wanted = list(dict.fromkeys(numbers))
+        # Polars would look at all of them for every column.
+        places = pl.Series(rows, dtype=pl.UInt32)
         if 2 * len(rows) > self.n:
-            return {number: values[rows] for number, values in self.values(wanted).items()}
-        known = {each: self._values[each][rows] for each in wanted if each in self._values}
-        return known | self._computed([each for each in wanted if each not in known], rows)
+            return {number: values[places] for number, values in self.values(wanted).items()}
+        known = {each: self._values[each][places] for each in wanted if each in self._values}
+        return known | self._computed([each for each in wanted if each not in known], places)
 
-    def frame(self, names: Collection[str], rows: Ints | None = None) -> pl.DataFrame:
+    def frame(self, names: Collection[str], rows: pl.Series | Ints | None = None) -> pl.DataFrame:
         """Columns as a frame."""
         if not names:
             return pl.DataFrame(height=self.n if rows is None else len(rows))
         columns = {name: self.column(name) for name in names}
         return pl.DataFrame(columns if rows is None else {name: values[rows] for name, values in columns.items()})
 
-    def _computed(self, numbers: list[int], rows: Ints | None) -> dict[int, pl.Series]:
+    def _computed(self, numbers: list[int], rows: pl.Series | None) -> dict[int, pl.Series]:
         found: dict[int, pl.Series] = {}
         calls = []
         for number in numbers:

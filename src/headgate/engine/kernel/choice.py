@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.engine.kernel.index import EACH, Path
+from headgate.engine.kernel.index import BITS, EACH, Path
 
 PRIOR = {
     "=": 0.01,
@@ -27,8 +27,11 @@ PRIOR = {
 _INDEX, _EQUAL, _STEP = 20_000.0, 20_000.0, 20_000.0
 _ROW_EQUAL, _ROW_STEP = 20.0, 8.0
 _SLOT, _SLOT_ROW = 1_000.0, 2.0
-_PAIR, _TEST = 12.0, 10.0
+_PAIR, _TEST = 25.0, 20.0
 _LATE, _LATE_ROW = 30_000.0, 50.0
+_CELLS, _CELLS_ROW = 10_000.0, 30.0
+_WORD, _WORD_LEFT, _BIT = 2.0, 25.0, 25.0
+_IN_WORD = 64
 _MARGIN = 0.7
 """How much cheaper another path has to be before a family moves to it."""
 _NEAR = 3.0
@@ -53,6 +56,10 @@ class Circumstances:
     is_used: Callable[[Path], bool]
     cost_of: Callable[[int], float]
     """Nanoseconds that it takes to compute an operand for all rows, beyond what is computed anyway."""
+    bits: int = 0
+    """How many bits the members would be in bit sets; none if these are not an option."""
+    sharing: Callable[[int], int] = lambda _: 0
+    """How many families have an operand; none if it has its cells already."""
 
 
 def choose(
@@ -63,19 +70,20 @@ def choose(
     now: Choice | None = None,
 ) -> Choice:
     """The cheapest choice; the present one, unless another is clearly cheaper."""
-    options = list(_options(operands, signs))
-    costs = [_cost(*option, operands, passing, at) for option in options]
-    path, by, decided = options[int(np.argmin(costs))]
+    every = list(options(operands, signs))
+    costs = [
+        _cost_of_bits(operands, passing, at) if option[0] == BITS else _cost(*option, operands, passing, at)
+        for option in every
+    ]
+    path, by, decided = every[int(np.argmin(costs))]
     if now is not None:
-        standing = next(k for k, option in enumerate(options) if option[:2] == (now.path, now.by))
+        standing = next(k for k, option in enumerate(every) if option[:2] == (now.path, now.by))
         if min(costs) > _MARGIN * costs[standing]:
-            path, by, decided = options[standing]
+            path, by, decided = every[standing]
     return Choice(path, by, _rest(decided, operands, passing, at))
 
 
-def _options(
-    operands: Sequence[int], signs: Sequence[str]
-) -> Iterator[tuple[Path, tuple[int, ...], tuple[int, ...]]]:
+def options(operands: Sequence[int], signs: Sequence[str]) -> Iterator[tuple[Path, tuple[int, ...], tuple[int, ...]]]:
     """Paths, the atoms that they go by, and those of them that need no test any more."""
     equal = [k for k, sign in enumerate(signs) if sign in ("=", "null")]
     for first in (None, *equal):
@@ -91,6 +99,8 @@ def _options(
                 yield Path(operand, operands[k], "near"), (*start, k), start
     for k in range(len(signs)):
         yield EACH, (k,), (k,)
+    if signs:
+        yield BITS, (*range(len(signs)),), (*range(len(signs)),)
 
 
 def _rest(
@@ -125,4 +135,19 @@ def _cost(
             if path.second is not None:
                 steps = math.log2(2 + at.members * float(passing[by[0]]))
                 cost += steps * (_STEP + _ROW_STEP * at.rows)
+    return cost
+
+
+def _cost_of_bits(operands: Sequence[int], passing: NDArray[np.float64], at: Circumstances) -> float:
+    """An operand that has no cells yet is paid for by all families that have it: most of them will come, or none."""
+    if not at.bits:
+        return math.inf
+    words = max(1.0, at.bits / _IN_WORD) * at.rows
+    in_word = min(at.bits, _IN_WORD) * at.members / at.bits
+    cost = words * _WORD + at.rows * at.members * float(np.prod(passing)) * _BIT
+    for share in np.cumprod(np.sort(passing))[:-1]:
+        cost += words * min(1.0, in_word * float(share)) * _WORD_LEFT
+    for operand in operands:
+        if families := at.sharing(operand):
+            cost += (at.cost_of(operand) + _CELLS + _CELLS_ROW * at.rows) / families
     return cost

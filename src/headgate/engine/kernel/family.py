@@ -1,6 +1,6 @@
 """Members whose atoms have the same operands and signs, and the ranges of keys that stand for their constants."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,8 @@ from headgate.engine.kernel.atoms import Atom, Term
 from headgate.engine.kernel.batch import Formulas
 from headgate.engine.kernel.choice import PRIOR, Choice, Circumstances, choose
 from headgate.engine.kernel.index import Path
-from headgate.engine.kernel.ir import Column, Literal
+from headgate.engine.kernel.inverse import undone
+from headgate.engine.kernel.ir import Column, Literal, Node
 from headgate.engine.kernel.keys import MOST, NULL, Encoder, encoder, fits
 from headgate.engine.kernel.types import arrow
 
@@ -50,15 +51,15 @@ class Operands:
     def __getitem__(self, number: int) -> Operand:
         return self._all[number]
 
-    def enter(self, atom: Atom) -> int:
-        """The number of an atom's operand."""
-        formula = self.formulas.enter(atom.operand)
-        is_number = fits(atom.operand.type)
-        ordered = not is_number and atom.sign not in ("=", "<>")
+    def enter(self, operand: Node, sign: str) -> int:
+        """The number of an operand that is compared so."""
+        formula = self.formulas.enter(operand)
+        is_number = fits(operand.type)
+        ordered = not is_number and sign not in ("=", "<>")
         if (formula, ordered) not in self._numbers:
             self._numbers[formula, ordered] = len(self._all)
-            is_plain = is_number and isinstance(atom.operand, Column)
-            self._all.append(Operand(formula, encoder(atom.operand.type, ordered), is_plain, is_number))
+            is_plain = is_number and isinstance(operand, Column)
+            self._all.append(Operand(formula, encoder(operand.type, ordered), is_plain, is_number))
         return self._numbers[formula, ordered]
 
     def keys(self, numbers: Iterable[int], values: Mapping[int, pl.Series], n: int) -> dict[int, Ints]:
@@ -90,13 +91,13 @@ class Bounds:
         return Bounds(self.operand, sign, np.maximum(self.low, other.low), np.minimum(self.high, other.high))
 
 
-def bounds(term: Term, constants: Sequence[pa.Array], count: int, operands: Operands) -> tuple[list[Bounds], Flags]:
-    """The bounds of members with these constants, one for each operand; and which members may want anything."""
+def bounds(term: Term, count: int, of: Callable[[Atom], tuple[Bounds, Flags]]) -> tuple[list[Bounds], Flags]:
+    """The bounds of members, one for each operand, from those of atoms; and which members may want anything."""
     merged: dict[int, Bounds] = {}
     others: list[Bounds] = []
     possible = np.ones(count, np.bool_)
     for atom in term:
-        each, sane = _bounds(atom, constants, count, operands)
+        each, sane = of(atom)
         possible &= sane
         if each.sign == "<>":
             others.append(each)
@@ -108,8 +109,10 @@ def bounds(term: Term, constants: Sequence[pa.Array], count: int, operands: Oper
     return sorted([*merged.values(), *others], key=lambda each: (each.operand, each.sign)), possible
 
 
-def _bounds(atom: Atom, constants: Sequence[pa.Array], count: int, operands: Operands) -> tuple[Bounds, Flags]:
-    number = operands.enter(atom)
+def bounds_of(atom: Atom, constants: Sequence[pa.Array], count: int, operands: Operands) -> tuple[Bounds, Flags]:
+    """The bounds of so many members with these constants; and of whom anything is known."""
+    source, sign, steps = undone(atom.operand, atom.sign)
+    number = operands.enter(source, sign)
     lowest, highest = np.full(count, NULL + 1), np.full(count, MOST)
     sane = np.ones(count, np.bool_)
     if atom.constant is None:
@@ -138,7 +141,9 @@ def _bounds(atom: Atom, constants: Sequence[pa.Array], count: int, operands: Ope
             highest = np.where(sane, keys, 0) - 1
         case _:
             highest = keys
-    return Bounds(number, atom.sign.removesuffix("=") or "=", lowest, highest), sane
+    for step in steps:
+        lowest, highest = step(lowest, highest)
+    return Bounds(number, sign.removesuffix("=") or "=", lowest, highest), sane
 
 
 class Family:
@@ -151,13 +156,14 @@ class Family:
         self.is_measured = False
         self._weighed = 0
         self.choice = Choice(Path(), (), ())
-        self.slots = Growing()
+        self.slots, self._bits = Growing(), Growing()
         self._low = [Growing() for _ in operands]
         self._high = [Growing() for _ in operands]
 
-    def extend(self, slots: Ints, ranges: Iterable[tuple[Ints, Ints]]) -> None:
-        """Add slots with their ranges."""
+    def extend(self, slots: Ints, bits: Ints, ranges: Iterable[tuple[Ints, Ints]]) -> None:
+        """Add slots with their ranges, and the numbers of what would be their bits."""
         self.slots.extend(slots)
+        self._bits.extend(bits)
         for low, high, (lowest, highest) in zip(self._low, self._high, ranges, strict=True):
             low.extend(lowest)
             high.extend(highest)
@@ -167,7 +173,9 @@ class Family:
     def discard(self, dead: Flags) -> None:
         """Forget slots."""
         keep = ~dead[self.slots.values]
-        for each in (self.slots, *self._low, *self._high):
+        if keep.all():
+            return
+        for each in (self.slots, self._bits, *self._low, *self._high):
             each.keep(keep)
 
     def reconsider(self, at: Circumstances) -> None:
@@ -188,13 +196,19 @@ class Family:
         self.passing = _MEMORY * self.passing + (1 - _MEMORY) * seen if self.is_measured else seen
         self.is_measured = True
 
+    def bits(self) -> int:
+        """How many bits its slots would be."""
+        return len(np.unique(self._bits.values))
+
     def tests(self, first: int) -> list[tuple[int, Ints, Ints, bool]]:
         """What is to be tested of the candidates, for the slots from one on."""
         return [self._test(k, first) for k in self.choice.rest]
 
     def expected(self, rows: float) -> dict[int, float]:
         """How often a train comes to the test of each operand, out of rows: at most once."""
-        found = {}
+        found: dict[int, float] = {}
+        if not self.choice.rest:
+            return found
         pairs = rows * len(self.slots) * float(np.prod(self.passing[list(self.choice.by)]))
         for k in self.choice.rest:
             found[self.operands[k]] = min(1.0, pairs)
@@ -204,6 +218,10 @@ class Family:
     def tried(self, first: int) -> tuple[int, Ints, Ints, bool]:
         """What the slots from one on are tried on every row with, as a test."""
         return self._test(self.choice.by[0], first)
+
+    def sets(self, first: int) -> tuple[Ints, list[tuple[int, Ints, Ints, bool]]]:
+        """The bits of the slots from one on, and all that they accept, as tests."""
+        return self._bits.values[first:], [self._test(k, first) for k in range(len(self.operands))]
 
     def _test(self, k: int, first: int) -> tuple[int, Ints, Ints, bool]:
         low, high = self._low[k].values[first:], self._high[k].values[first:]

@@ -30,6 +30,8 @@ class Path:
 
 EACH = Path(by="each")
 """No path at all: an atom is tried on every row."""
+BITS = Path(by="bits")
+"""None either: all atoms together are bit sets."""
 
 
 class Index:

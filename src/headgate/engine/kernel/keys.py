@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from headgate.engine.kernel.arrays import Ints
 from headgate.engine.kernel.dictionary import Dictionary
@@ -67,7 +68,7 @@ class Numbers:
         missing = values.is_null().to_numpy() if values.null_count() else None
         kind = values.dtype
         if kind.is_float():
-            found = _floats(values if missing is None else values.fill_null(0.0))
+            found = floats((values if missing is None else values.fill_null(0.0)).to_numpy().astype(np.float64))
         else:
             plain = values.to_physical() if kind.is_temporal() or kind.is_decimal() else values
             plain = plain.cast(pl.Int64) if plain.dtype != pl.Int64 else plain
@@ -81,8 +82,9 @@ class Numbers:
     enter = keys
 
 
-def _floats(values: pl.Series) -> Ints:
-    plain = values.to_numpy().astype(np.float64) + 0.0
+def floats(values: NDArray[np.float64]) -> Ints:
+    """The keys of floating-point numbers."""
+    plain = values + 0.0
     nan = np.isnan(plain)
     if nan.any():
         plain[nan] = np.nan
@@ -96,28 +98,31 @@ class Pool:
     def __init__(self) -> None:
         self._numbers: dict[object, int] = {None: NULL}
         self._hashes = Dictionary()
-        self._is_varied = False
-        """Whether most values are different ones."""
+        self._varied: set[bool] = set()
+        """Whether most values are different ones: for many of them (True), and for few."""
 
     def keys(self, values: pl.Series) -> Ints:
         """The keys of values."""
-        if len(values) < _FEW and self._is_varied:
+        many = len(values) >= _FEW
+        if many not in self._varied:
+            found, count = self._by_distinct(values)
+            if 2 * count > len(values):
+                self._varied.add(many)
+            return found
+        if not many:
             return self._found(values.to_list())
-        if len(values) < _FEW:
-            return self._by_distinct(values)
         # Most values are no constant: those with another hash need not be looked at.
         found = np.full(len(values), _UNKNOWN)
         rows = np.flatnonzero(self._hashes.find(_hashes(values)) >= 0)
-        found[rows] = self._by_distinct(values[rows])
+        found[rows], _ = self._by_distinct(values[rows])
         if values.null_count():
             found[values.is_null().to_numpy()] = NULL
         return found
 
-    def _by_distinct(self, values: pl.Series) -> Ints:
+    def _by_distinct(self, values: pl.Series) -> tuple[Ints, int]:
+        """The keys of values, and how many different ones there are."""
         encoded = values.to_arrow().dictionary_encode("encode")
-        self._is_varied = 2 * len(encoded.dictionary) > len(values)
-        keys: Ints = self._found(encoded.dictionary.to_pylist())[encoded.indices.to_numpy()]
-        return keys
+        return self._found(encoded.dictionary.to_pylist())[encoded.indices.to_numpy()], len(encoded.dictionary)
 
     def enter(self, constants: pl.Series) -> Ints:
         """The keys of constants."""
@@ -150,7 +155,8 @@ class Ranks:
         else:
             at = self._constants.search_sorted(values).to_numpy().astype(np.int64)
             there = np.minimum(at, len(self._labels) - 1)
-            same = (self._constants[there] == values).fill_null(value=False).to_numpy()
+            # A row without a value is neither, but it gets its key below.
+            same = (self._constants[pl.Series(there, dtype=pl.UInt32)] == values).to_numpy() == 1
             below = np.where(at > 0, self._labels[at - 1], NULL + 1) + 1
             found = np.where(same, self._labels[there], below)
         if values.null_count():

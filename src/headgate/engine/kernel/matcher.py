@@ -2,24 +2,28 @@
 
 A member has one list of atoms, or several of which one has to hold. An atom is a range of keys for an operand, so all
 members are tested alike, whatever their shapes: one or two atoms find the candidates by an index, and the others are
-tested on these alone. Which they are goes by the share of rows that they let through, as measured.
+tested on these alone; or all atoms find the rows at once, by bit sets. Which way it is goes by the share of rows that
+the atoms let through, as measured.
 """
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 
 import numpy as np
 import pyarrow as pa
 
-from headgate.engine.kernel.arrays import Growing, Ints
-from headgate.engine.kernel.atoms import Term, variants
+from headgate.engine.kernel.arrays import Flags, Growing, Ints
+from headgate.engine.kernel.atoms import united, variants
 from headgate.engine.kernel.batch import Batch, Formulas
+from headgate.engine.kernel.bitsets import Bitsets
 from headgate.engine.kernel.choice import Circumstances
-from headgate.engine.kernel.family import Family, Operands, bounds
-from headgate.engine.kernel.index import EACH, Indexes, Path
+from headgate.engine.kernel.family import Bounds, Family, Operands, bounds, bounds_of
+from headgate.engine.kernel.index import BITS, EACH, Indexes, Path
 from headgate.engine.kernel.ir import Node
+from headgate.engine.kernel.keyed import Keyed
 from headgate.engine.kernel.ranges import Ranges
 
 _SAMPLE = 128
@@ -32,13 +36,13 @@ _SELDOM = 64
 """Trains after which it is asked again what is computed for all rows."""
 _LATE = 150_000.0
 """Nanoseconds that it takes to compute an operand for some rows more."""
-_MATRIX = 1 << 22
-"""So many keys are held at a time, of operands that are not needed for long."""
+_SETS = 1 << 14
+"""So many slots of a family may have bit sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An atom as it is evaluated: in an `index`, `tried` on every row, or `tested` on candidates of the others."""
+    """An atom as it is evaluated: in an `index`, in `bits`, `tried` on every row, or `tested` on candidates."""
 
     operand: Node
     sign: str
@@ -57,10 +61,12 @@ class Matcher:
         """Whether a row may be found twice for a member."""
         self._members = Growing()
         self._ranges = Ranges()
-        self._indexes = Indexes()
+        self._indexes, self._bitsets = Indexes(), Bitsets()
         self._leaving: list[Ints] = []
         self._paths: Counter[Path] = Counter()
         self._uses: Counter[int] = Counter()
+        self._sharing: Counter[int] = Counter()
+        self._bits = 0
         self._ahead: list[int] | None = None
         self._rows = 1000.0
         self._turn = 0
@@ -71,8 +77,11 @@ class Matcher:
             mine = members if rows is None else members[rows]
             given = constants if rows is None else [each.take(pa.array(rows)) for each in constants]
             self.overlaps |= len(terms) > 1
-            for term in terms:
-                self._enter(term, given, mine)
+            first, self._bits = self._bits, self._bits + len(terms) * len(mine)
+            # Alternatives have most of their atoms in common.
+            of = cache(partial(bounds_of, constants=given, count=len(mine), operands=self.operands))
+            for term, group in zip(terms, united(terms), strict=True):
+                self._enter(*bounds(term, len(mine), of), mine, np.arange(len(mine)) + first + group * len(mine))
 
     def remove(self, members: Ints) -> None:
         """Forget members."""
@@ -82,9 +91,10 @@ class Matcher:
         """Pairs of a row and a member that wants it, in any order; and the members that fail."""
         self._leave()
         self._watch(batch)
-        keys = _Keys(self.operands, batch, self._needed_ahead())
+        keys = Keyed(self.operands, batch, self._needed_ahead())
         candidates = self._indexes.candidates(keys.of, keys.once, batch.n)
         kept = [self._ranges.passed(*pairs, keys.pairs) for pairs in candidates]
+        kept += self._bitsets.pairs(keys.of, batch.n)
         nothing = np.empty(0, np.int64)
         rows = np.concatenate([nothing, *(pair[0] for pair in kept)])
         slots = np.concatenate([nothing, *(pair[1] for pair in kept)])
@@ -101,7 +111,9 @@ class Matcher:
 
     def _seen(self, family: Family) -> tuple[Seen, ...]:
         by, rest = family.choice.by, [k for k in family.choice.rest if k not in family.choice.by]
-        first = "tried" if family.choice.path == EACH else "index"
+        first = {EACH: "tried", BITS: "bits"}.get(family.choice.path, "index")
+        if family.choice.path == BITS:
+            by = tuple(sorted(by, key=family.passing.__getitem__))
         roles = [*((k, first) for k in by), *((k, "tested") for k in rest)]
         nodes = self.operands.formulas.nodes
         return tuple(
@@ -109,9 +121,8 @@ class Matcher:
             for k, role in roles
         )
 
-    def _enter(self, term: Term, constants: Sequence[pa.Array], members: Ints) -> None:
-        ranges, possible = bounds(term, constants, len(members), self.operands)
-        members = members[possible]
+    def _enter(self, ranges: Sequence[Bounds], possible: Flags, members: Ints, bits: Ints) -> None:
+        members, bits = members[possible], bits[possible]
         if not len(members):
             return
         slots = np.arange(len(self._members), len(self._members) + len(members))
@@ -121,11 +132,15 @@ class Matcher:
         family = self.families.get((operands, signs))
         if family is None:
             family = self.families[operands, signs] = Family(operands, signs)
-            family.reconsider(self._circumstances(len(members)))
+            family.reconsider(self._circumstances(family, len(members)))
+            self._sharing.update(set(operands))
             self._count(family, 1)
         before = len(family.slots)
-        family.extend(slots, [(each.low[possible], each.high[possible]) for each in ranges])
-        self._place(family, before)
+        family.extend(slots, bits, [(each.low[possible], each.high[possible]) for each in ranges])
+        if family.choice.path == BITS and not self._bitsets.has_room(operands, len(slots), len(slots)):
+            self._move(family, replace(self._circumstances(family, len(family.slots)), bits=0))
+        else:
+            self._place(family, before)
 
     def _place(self, family: Family, first: int = 0) -> None:
         """Enter the slots of a family, from one on, where its choice says."""
@@ -134,9 +149,11 @@ class Matcher:
         self._ranges.set(slots, family.tests(first))
         if family.choice.path == EACH:
             self._indexes.insert_dense(slots, *family.tried(first))
-            return
-        for path, some, *keys in family.entries(first):
-            self._indexes.insert(path, slots[some], *keys)
+        elif family.choice.path == BITS:
+            self._bitsets.insert(slots, *family.sets(first))
+        else:
+            for path, some, *keys in family.entries(first):
+                self._indexes.insert(path, slots[some], *keys)
 
     def _leave(self) -> None:
         if not self._leaving:
@@ -144,10 +161,12 @@ class Matcher:
         leaving, self._leaving = np.concatenate(self._leaving), []
         dead = np.isin(self._members.values, leaving)
         self._indexes.discard(dead)
+        self._bitsets.discard(dead)
         for name, family in list(self.families.items()):
             family.discard(dead)
             if not len(family.slots):
                 self._count(family, -1)
+                self._sharing.subtract(set(family.operands))
                 del self.families[name]
         self._ahead = None
 
@@ -159,7 +178,7 @@ class Matcher:
             for family in self.families.values():
                 tested.update(family.expected(self._rows))
             cheap = {each for each, times in tested.items() if self._is_cheap(each, times)}
-            self._ahead = sorted({each for each in paths if each is not None} | cheap)
+            self._ahead = sorted({each for each in paths if each is not None} | {*self._bitsets.operands} | cheap)
         return self._ahead
 
     def _is_cheap(self, operand: int, times: float) -> bool:
@@ -183,26 +202,38 @@ class Matcher:
         sample = self.operands.keys(wanted, values, len(rows))
         for family in families:
             family.measure([sample[each] for each in family.operands], _SAMPLE)
-            self._reconsider(family)
+            self._move(family, self._circumstances(family, len(family.slots)))
 
-    def _reconsider(self, family: Family) -> None:
+    def _move(self, family: Family, at: Circumstances) -> None:
+        """Let a family choose again."""
         old = family.choice
         self._count(family, -1)
-        family.reconsider(self._circumstances(len(family.slots)))
+        family.reconsider(at)
         self._count(family, 1)
         if family.choice == old:
             return
         moved = np.zeros(len(self._members), np.bool_)
         moved[family.slots.values] = True
-        self._indexes.discard(moved, old.path)
+        if old.path == BITS:
+            self._bitsets.discard(moved)
+        else:
+            self._indexes.discard(moved, old.path)
         self._place(family)
 
-    def _circumstances(self, members: int) -> Circumstances:
+    def _circumstances(self, family: Family, members: int) -> Circumstances:
         def cost(operand: int) -> float:
             known = self.operands[operand]
             return 0.0 if known.is_plain or self._uses[operand] > 0 else known.cost(self._rows)
 
-        return Circumstances(self._rows, members, lambda path: self._paths[path] > 0, cost)
+        def sharing(operand: int) -> int:
+            return 0 if operand in cut else self._sharing[operand]
+
+        cut = self._bitsets.operands
+        # Of what is not measured yet, most is best found by an index.
+        bits = family.bits() if family.is_measured and family.operands and members <= _SETS else 0
+        new = (0, 0) if family.choice.path == BITS else (members, bits)
+        bits = bits if bits and self._bitsets.has_room(family.operands, *new) else 0
+        return Circumstances(self._rows, members, lambda path: self._paths[path] > 0, cost, bits, sharing)
 
     def _count(self, family: Family, by: int) -> None:
         """Note what a family makes use of, and so makes cheap for others."""
@@ -218,61 +249,3 @@ class Matcher:
                 if (message := formulas.get(self.operands[operand].formula)) is not None:
                     found |= dict.fromkeys(self._members.values[family.slots.values].tolist(), message)
         return found
-
-
-class _Keys:
-    """The keys of a batch: of some operands for all rows, of the others for the rows that need them."""
-
-    def __init__(self, operands: Operands, batch: Batch, ahead: list[int]) -> None:
-        self._operands, self._batch = operands, batch
-        values = batch.values(operands[each].formula for each in ahead)
-        self._ahead = operands.keys(ahead, values, batch.n)
-        self._places = np.full(len(operands), -1)
-        self._places[ahead] = np.arange(len(ahead))
-        self._matrix = np.empty((0, 0), np.int64)
-
-    def of(self, operand: int) -> Ints:
-        """The keys of all rows."""
-        return self._ahead[operand]
-
-    def pairs(self, operands: Ints, rows: Ints) -> Ints:
-        """The keys of operands for rows, pair by pair."""
-        if not len(self._matrix) and self._ahead:
-            self._matrix = np.stack(list(self._ahead.values()))
-        places = self._places[operands]
-        late = np.flatnonzero(places < 0)
-        if not len(late):
-            found: Ints = self._matrix[places, rows]
-            return found
-        found = np.empty(len(rows), np.int64)
-        early = np.flatnonzero(places >= 0)
-        if len(early):
-            found[early] = self._matrix[places[early], rows[early]]
-        found[late] = self._late(operands[late], rows[late])
-        return found
-
-    def _late(self, operands: Ints, rows: Ints) -> Ints:
-        """Each operand is computed for all rows that one of them is wanted for, in one go unless that is a lot."""
-        numbers, which = np.unique(operands, return_inverse=True)
-        places, where = np.unique(rows, return_inverse=True)
-        found = np.empty(len(rows), np.int64)
-        step = max(1, _MATRIX // len(places))
-        for start in range(0, len(numbers), step):
-            some = numbers[start : start + step].tolist()
-            values = self._batch.at(places, (self._operands[each].formula for each in some))
-            matrix = np.stack(list(self._operands.keys(some, values, len(places)).values()))
-            mine = (which >= start) & (which < start + step)
-            found[mine] = matrix[which[mine] - start, where[mine]]
-        return found
-
-    def once(self, operands: list[int]) -> Iterator[tuple[int, Ints]]:
-        """Operands with the keys of all rows; those that are not kept, a few at a time."""
-        for each in operands:
-            if each in self._ahead:
-                yield each, self._ahead[each]
-        others = [each for each in operands if each not in self._ahead]
-        step = max(1, _MATRIX // max(1, self._batch.n))
-        for start in range(0, len(others), step):
-            some = others[start : start + step]
-            values = self._batch.values((self._operands[each].formula for each in some), keep=len(others) <= step)
-            yield from self._operands.keys(some, values, self._batch.n).items()

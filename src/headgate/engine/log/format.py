@@ -40,6 +40,9 @@ _TABLES = (
     """CREATE TABLE IF NOT EXISTS thinned (
         owner TEXT, stream TEXT, first INTEGER, percent INTEGER, PRIMARY KEY (owner, stream, first)
     ) WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS letter (
+        class TEXT, stream TEXT, low INTEGER, high INTEGER, percent INTEGER
+    )""",
     """CREATE TABLE IF NOT EXISTS cursor (
         query TEXT, stream TEXT, position INTEGER, PRIMARY KEY (query, stream)
     ) WITHOUT ROWID""",

@@ -454,6 +454,22 @@ class Manifest:
         with self._transaction() as db:
             db.execute("DELETE FROM thinned WHERE owner = ? AND stream = ? AND first < ?", (owner, stream, before))
 
+    def note_shed(self, cls: str, stream: str, low: int, high: int, percent: int) -> None:
+        """Note that a class drops so much between two positions, and wants to have it elsewhere."""
+        with self._transaction() as db:
+            db.execute("INSERT INTO letter VALUES (?, ?, ?, ?, ?)", (cls, stream, low, high, percent))
+
+    def shed_before(self, stream: str, position: int) -> list[tuple[str, int, int, int]]:
+        """What was noted so of positions before one: class, from, to, percent."""
+        statement = "SELECT class, low, high, percent FROM letter WHERE stream = ? AND low < ?"
+        with self._lock:
+            return self._db.execute(statement, (stream, position)).fetchall()
+
+    def forget_shed(self, stream: str, before: int) -> None:
+        """Forget what was noted so of positions before one."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM letter WHERE stream = ? AND high <= ?", (stream, before))
+
     def left_in_order(self) -> bool:
         """Whether the last engine came to its end; from now on it has not, until it says so."""
         with self._transaction() as db:

@@ -275,13 +275,21 @@ class StreamLog:
         """The file of a train."""
         return self._folder / f"{train.seq:012d}.arrow"
 
-    def drop(self, position: int) -> int:
-        """Forget the trains that end at or before a position, but for the newest; how many went."""
+    def rows(self, train: StoredTrain) -> pa.Table:
+        """The tuples of a train."""
+        return _read(self.path(train), [*self.schema.names, ARRIVAL])
+
+    def drop(self, position: int, last_look: Callable[[Sequence[StoredTrain]], None] = lambda _: None) -> int:
+        """Forget the trains that end at or before a position, but for the newest; how many went.
+
+        Whoever wants something of them has a last look.
+        """
         with self._lock:
             count = min(_ended(self._trains, position), len(self._trains) - 1)
             if count <= 0:
                 return 0
             gone = self._trains[:count]
+            last_look(gone)
             self._manifest.drop_trains(self.name, self._trains[count].seq)
             # Queries that look at the list meanwhile go on with the old one.
             self._trains = self._trains[count:]

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from headgate.control.dilos import Mode
 from headgate.control.registry import REDISTRIBUTIONS
 from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
-from headgate.engine.pipeline.values import Count, LongerTime
+from headgate.engine.pipeline.values import Count, LongerTime, Switch
 from headgate.engine.shedding import Shed
 from headgate.fields import choice, number
 from headgate.shed.registry import MANAGERS
@@ -24,6 +24,7 @@ class ClassSpec(FilledSpec):
     delay_target: LongerTime | None = Field(
         None, description="How long results may take; under overload tuples are dropped for it. Without it, none are."
     )
+    keep_shed: Switch = Field(False, description="What is dropped is written to the folder shed of the state.")
 
 
 class ShedSpec(ShortSpec):

@@ -66,7 +66,7 @@ class Pipeline:
     sync: bool
     master: str | None
     shed: Shed | None
-    classes: Mapping[str, tuple[float, float | None]]
+    classes: Mapping[str, Mapping[str, Any]]
     streams: Mapping[str, Stream]
     tables: Mapping[str, Path]
     queries: Mapping[str, Query]
@@ -76,7 +76,7 @@ class Pipeline:
 class Registers(Protocol):
     """What an engine has to do with a pipeline."""
 
-    def query_class(self, name: str, /, *, priority: float, delay_target: float | None) -> object:
+    def query_class(self, name: str, /, *, priority: float, delay_target: float | None, keep_shed: bool) -> object:
         """Name a class."""
 
     def stream(
@@ -152,7 +152,7 @@ def load(path: str | Path) -> Pipeline:
         sync=file.sync,
         master=file.master,
         shed=file.shed.made() if file.shed else None,
-        classes={name: (spec.priority, spec.delay_target) for name, spec in file.classes.items()},
+        classes={name: spec.model_dump() for name, spec in file.classes.items()},
         streams=streams,
         tables={name: folder / spec.file for name, spec in file.tables.items()},
         queries={name: _query(name, spec, each[name], folder) for name, spec in file.queries.items()},
@@ -163,9 +163,9 @@ def load(path: str | Path) -> Pipeline:
 def build(pipeline: Pipeline, engine: Registers) -> None:
     """Register all that the pipeline has with an engine; a mistake is reported where it stands in the file."""
     document = pipeline.document
-    for name, (priority, target) in pipeline.classes.items():
+    for name, options in pipeline.classes.items():
         with document.at("classes", name):
-            engine.query_class(name, priority=priority, delay_target=target)
+            engine.query_class(name, **options)
     for name, stream in pipeline.streams.items():
         with document.at("streams", name):
             engine.stream(name, stream.source, event_time=stream.event_time, delay=stream.delay, idle=stream.idle)

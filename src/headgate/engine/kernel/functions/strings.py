@@ -70,6 +70,8 @@ def _substring(call: Call, args: list[pl.Expr]) -> pl.Expr:
 def _slice(text: pl.Expr, start: Any, length: Any) -> pl.Expr:  # noqa: ANN401 - values of literals
     if start >= 0:
         return text.str.slice(max(start - 1, 0), max(length, 0))
+    if length >= -start:
+        return text.str.tail(-start)
     return _slice_by_row(text, pl.lit(start), pl.lit(length))
 
 

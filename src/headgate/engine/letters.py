@@ -1,0 +1,55 @@
+"""What was shed, kept elsewhere: the tuples that a class did not get to see, as Parquet files by class and stream.
+
+They are written when a train leaves the log, a file for each train: by then all queries have passed it, and what was
+dropped of it for any query of the class is known.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headgate.engine.log.manifest import Manifest, StoredTrain
+from headgate.engine.log.stream import StreamLog
+from headgate.engine.reader import seed_of
+from headgate.shed.droppers import Random
+
+
+class Letters:
+    """The folder with what was shed."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self._folder, self._manifest = folder, manifest
+
+    def write(self, log: StreamLog, trains: Sequence[StoredTrain]) -> None:
+        """Write what was shed of trains that are about to go; the same again, if a crash came between."""
+        end = trains[-1].end
+        ranges = self._manifest.shed_before(log.name, end)
+        for train in trains if ranges else ():
+            for cls in dict.fromkeys(cls for cls, *_ in ranges):
+                self._write_train(log, train, cls, [each[1:] for each in ranges if each[0] == cls])
+        if ranges:
+            self._manifest.forget_shed(log.name, end)
+
+    def _write_train(
+        self, log: StreamLog, train: StoredTrain, cls: str, ranges: Sequence[tuple[int, int, int]]
+    ) -> None:
+        # A higher rate drops what a lower one does, so what any query has lost is what the highest rate drops.
+        rates = np.zeros(train.count)
+        for low, high, percent in ranges:
+            part = rates[max(0, low - train.first) : max(0, high - train.first)]
+            np.maximum(part, percent / 100, out=part)
+        positions = np.arange(train.first, train.end)
+        dropped = np.zeros(train.count, dtype=bool)
+        for rate in np.unique(rates[rates > 0]):
+            dropped |= (rates == rate) & ~Random(seed_of(log.name)).keep(positions, float(rate))
+        if not dropped.any():
+            return
+        folder = self._folder / cls / log.name
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = log.rows(train).append_column("_position", pa.array(positions)).filter(pa.array(dropped))
+        file = folder / f"{train.seq:012d}.parquet"
+        pq.write_table(rows, file.with_suffix(".tmp"))
+        file.with_suffix(".tmp").rename(file)
