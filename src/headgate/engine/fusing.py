@@ -98,8 +98,10 @@ class Fuser:
         if len(unit.queries) < 2 or measured is None or served.runs < _FEW:
             return
         n = served.tuples / served.runs
-        groups = grouped(unit.queries, measured, n, self._clusters)
         most = 1 + int(_SPARE * measured.cost.b * n / max(measured.cost.a, _LEAST_OVERHEAD))
+        if most < 2:
+            return
+        groups = grouped(unit.queries, measured, n, self._clusters)
         if len(groups) > most:
             groups = [*groups[: most - 1], [query for group in groups[most - 1 :] for query in group]]
         if len(groups) < 2:
@@ -117,15 +119,24 @@ def grouped(
 
     A benefit is that of BSD. The work of a train is shared out by shape: alike queries cost hardly more than one.
     """
-    shapes: dict[object, list[LiveQuery]] = {}
-    for query in queries:
-        shapes.setdefault(query.compiled.shape if query.compiled else query.name, []).append(query)
-    alike = list(shapes.values())
+    alike = _alike(queries)
     work = measured.cost.b * n / len(alike)
     worth = {s.query: BSD.weight(s) for s in measured.segments}
     branches = [Branch(sum(worth.get(query.name, 0.0) for query in each), work) for each in alike]
     chosen = _by_cluster(branches, clusters) if clusters else _by_pdt(branches, measured.cost.a)
     return [[query for i in some for query in alike[i]] for some in chosen]
+
+
+def _alike(queries: Sequence[LiveQuery]) -> list[list[LiveQuery]]:
+    """The queries by shape. Most that are alike have one and the same object: comparing shapes takes its time."""
+    same: dict[int, list[LiveQuery]] = {}
+    for query in queries:
+        same.setdefault(id(query.compiled.shape if query.compiled else query), []).append(query)
+    shapes: dict[object, list[LiveQuery]] = {}
+    for some in same.values():
+        first = some[0]
+        shapes.setdefault(first.compiled.shape if first.compiled else first.name, []).extend(some)
+    return list(shapes.values())
 
 
 def _by_pdt(branches: Sequence[Branch], shared: float) -> list[list[int]]:
