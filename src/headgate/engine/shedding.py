@@ -21,6 +21,10 @@ _SHORTEST, _LONGEST = 0.1, 2.0
 """Control periods in seconds; between them, half of the shortest delay target."""
 
 
+_LIVE: Mapping[str, Mapping[str, Any]] = {"backlog": {"aim": 0.5}}
+"""Options of load managers here: runs on Spark come in lumps, and the delay target has to have room for them."""
+
+
 def period(classes: Sequence[QueryClass]) -> float:
     """The control period that goes with delay targets."""
     return min(_LONGEST, max(_SHORTEST, min((each.delay_target for each in classes), default=math.inf) / 2))
@@ -48,7 +52,7 @@ def shedding(
     wanted: Shed, classes: Sequence[QueryClass], logs: Mapping[str, StreamLog], lanes: int, now: float
 ) -> "Shedding":
     """The load management of an engine with so many lanes."""
-    options = dict(wanted.options)
+    options = {**_LIVE.get(wanted.manager, {}), **wanted.options}
     if "cores" in listed(wanted.manager).options:
         options.setdefault("cores", float(lanes))
     management = Management(

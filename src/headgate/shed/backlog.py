@@ -69,7 +69,9 @@ class Backlog:
         due = late + L * (h - should)
         d = set_drop(1 - C * h / due, self.cap) / 100 if due > 0 else 0.0
         self._queued, self._wait = seen.queued, wait
-        return Order(d, C, Why(FORMULA, {"C": C, "L": L, "W": wait, "W*": should, "h": h, "d": d}))
+        # While what waits has to be worked off, less is left for what comes: whoever lends capacity is to know that.
+        left = bounded(min(C, (1 - d) * L), self.cores) if d else C
+        return Order(d, left, Why(FORMULA, {"C": C, "L": L, "W": wait, "W*": should, "h": h, "d": d}))
 
     def rescale(self, ratio: float) -> None:
         """Follow the capacity."""
