@@ -31,6 +31,12 @@ def test_a_slot_taken_early_is_used_up_for_the_round():
     assert scheduler.rounds == 1
 
 
+def test_every_slot_looked_at_ahead_counts_as_read():
+    scheduler = started()
+    assert scheduler.choose(looked_at(0, 1, 1, 1, lane=0, lanes=2)).work.reads == 1 + 3
+    assert scheduler.choose(looked_at(1, 0, 0, 0, lane=2, lanes=3)).work.reads == 1 + 3
+
+
 def test_without_such_a_query_the_next_slot_is_taken():
     scheduler = prepared("ambd", (4,), FOUR)
     assert [scheduler.choose(looked_at(1, 1, 1, 1, lane=k, lanes=9)).runs[0].unit for k in range(4)] == [0, 1, 2, 3]

@@ -30,6 +30,12 @@ def test_only_who_has_something_takes_part():
     assert scheduler.choose(looked_at(0, 0)) is None
 
 
+def test_all_draws_of_a_scheduling_point_are_one_look():
+    made = units(A=[1.0] * 40, B=[1.0])
+    scheduler = prepared("ml", (6, 2), made)
+    assert {scheduler.choose(looked_at(*[0] * 40, 4)).work.reads for _ in range(30)} == {1}
+
+
 def test_the_same_seed_draws_the_same():
     made = units(A=[1.0], B=[1.0])
     first, same, other = (

@@ -17,11 +17,12 @@ def test_the_lowest_class_starves_where_the_others_have_enough():
     assert set(Bed(prepared("wehr", (2, 1), made), made, [1, 1], refill=True).go(200)) == {0}
 
 
-def test_sources_are_read_when_nothing_else_waits():
-    made = [unit(0, "A", 0.001, source=True), unit(1, "B", 5.0)]
+def test_sources_are_read_all_at_once_when_nothing_else_waits():
+    made = [unit(0, "A", 0.001, source=True), unit(1, "B", 5.0), unit(2, "B", 0.001, source=True)]
     scheduler = prepared("wehr", (6, 1), made)
-    assert scheduler.choose(looked_at(9, 1)).runs == ((1, 1),)
-    assert scheduler.choose(looked_at(9, 0)).runs == ((0, 9),)
+    assert scheduler.choose(looked_at(9, 1, 2)).runs == ((1, 1),)
+    assert scheduler.choose(looked_at(9, 0, 2)).runs == ((0, 9), (2, 2))
+    assert scheduler.choose(looked_at(0, 0, 2)).runs == ((2, 2),)
 
 
 def test_the_order_follows_the_shares():

@@ -53,6 +53,15 @@ def test_at_operator_level_a_join_is_one_unit():
     assert [unit.leaf for unit in units] == [True, True, False, False, False]
 
 
+def test_operators_follow_one_another_along_their_query():
+    bed = network(select_query("q"), aggregate_query("p"))
+    units = plan.by_operator(bed, rates(bed), HR, ONE_CLASS)
+    assert [unit.entry.operator for unit in units] == [
+        *("q.select", "q.project", "q.out"),
+        *("p.window", "p.aggregate", "p.project", "p.out"),
+    ]
+
+
 def shared():
     """Three queries behind one select, and one that reads the same stream."""
     ops = [stream("s"), op("shared", "select", ["s"], 0.5)]

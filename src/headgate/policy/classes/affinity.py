@@ -19,6 +19,8 @@ class Ambd(Mbd):
 
     _home: dict[Entry, int] = field(default_factory=dict, init=False)
     _used: set[int] = field(default_factory=set, init=False)
+    _ahead: int = field(default=0, init=False)
+    """Slots that were looked at ahead for the decision under way."""
 
     def _slot(self, view: View) -> int:
         while self._at in self._used:
@@ -27,6 +29,7 @@ class Ambd(Mbd):
             self._end_round(view.now)
         free = (at for at in range(self._at, len(self.program)) if at not in self._used)
         for at in islice(free, _AHEAD):
+            self._ahead += 1
             i = self.program[at]
             if self._home.get(self.units[i].entry) == view.lane and view.queues[i].pending:
                 self._used.add(at)
@@ -35,6 +38,7 @@ class Ambd(Mbd):
 
     def _decision(self, view: View, i: int, looked: int, *, again: bool = False) -> Decision:
         self._home[self.units[i].entry] = view.lane
+        looked, self._ahead = looked + self._ahead, 0
         return super()._decision(view, i, looked, again=again)
 
     def _begin_round(self) -> None:

@@ -12,7 +12,7 @@ printed one, which rewards an excess on a credit that was small already.
 Inside the class, units are ordered by their oldest tuple and run on all that waits; with a bound on trains, the
 policy inside has that bound too, and orders units by what such trains are worth. The sources of a class are read only
 when nothing else of it waits, and then all at once; when that has twice brought nothing to work on, or there is
-nothing to read, the class yields. With a bound on `readings` it also yields when it would read them once more than
+nothing to read, the class yields. With a bound on `readings` it also yields when it would read them more often than
 that in a visit: a class that is not busy then leaves its time to others, and waits for a longer batch itself.
 
 Lanes share a visit. What a run takes is charged when it has ended, to the visit of its class that is on or was last.
@@ -21,6 +21,7 @@ Lanes share a visit. What a run takes is charged when it has ended, to the visit
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from headgate.errors import InputError
 from headgate.model.unit import Unit
@@ -70,15 +71,13 @@ class _Inside:
 
 @dataclass
 class Cqc(ByClass):
-    """Weighted round robin over classes in rounds of `period` seconds, with the policy `inner` inside a class.
-
-    A visit makes at most so many `readings` of the sources.
-    """
+    """Weighted round robin over classes in rounds of `period` seconds, with the policy `inner` inside a class."""
 
     period: float = 0.001
     inner: str = "hr"
     literal: bool = False
-    readings: float = math.inf
+    readings: ClassVar[float] = math.inf
+    """How often a visit may read the sources of its class."""
     _accounts: dict[str, _Account] = field(default_factory=dict, init=False)
     _inside: dict[str, _Inside] = field(default_factory=dict, init=False)
     _lanes: int = field(default=1, init=False)
@@ -91,8 +90,6 @@ class Cqc(ByClass):
         super().__post_init__()
         if not (math.isfinite(self.period) and self.period > 0):
             raise InputError("cqc: a round is longer than 0 s", self.period, "Give its seconds, such as 0.001.")
-        if not self.readings >= 1:
-            raise InputError("cqc: a visit may read its sources once or more", self.readings, "Give 1 or more.")
         whole = self.train == WHOLE
         for each in self.order:
             self._inside[each.name] = _Inside(create(self.inner, {} if whole else {"train": self.train}), whole)
