@@ -7,8 +7,8 @@ import time
 from engine.crash.shedding import COUNT, QUERIES
 from engine.crash.test_kills import Spark
 
-KILLS = 5
-TRAINS = 80
+KILLS = 3
+TRAINS = 50
 EVERY = 0.1
 
 

@@ -233,19 +233,16 @@ def test_results_are_staged_while_another_thread_makes_files(tmp_path):
     writer = opened(sink.parquet(tmp_path))
     done = threading.Event()
 
-    ticks = []
-
     def ticking():
         while not done.is_set():
             writer.tick(LATER)
-            ticks.append(len(ticks))
 
     with ThreadPoolExecutor() as pool:
         other = pool.submit(ticking)
         for number in range(1, 300):
             run(writer, number, table(number))
             # The other thread has to have its turn, or there is nothing to see.
-            while len(ticks) < number // 100 and not other.done():
+            while len(list(tmp_path.glob("part-*"))) < number // 100 and not other.done():
                 time.sleep(0.001)
         done.set()
         other.result()
