@@ -85,17 +85,16 @@ def create(name: str, options: Mapping[str, Any] | None = None) -> Policy:
                 f"policy '{name}': a known option", f"'{option}'", f"It takes {', '.join(entry.options)}."
             )
     if "train" in given and not isinstance(given["train"], Train):
-        given["train"] = _train(name, given["train"])
+        given["train"] = bounds(f"policy '{name}'", given["train"])
     return entry.make(**given)
 
 
-def _train(policy: str, given: object) -> Train:
+def bounds(whose: str, given: object) -> Train:
+    """A train by its bounds, as a scenario or pipeline file gives them."""
     known = [f.name for f in fields(Train)]
     if not isinstance(given, Mapping):
-        raise InputError(f"policy '{policy}': a train is given by its bounds", given, "Write train: {most: 50}.")
+        raise InputError(f"{whose}: a train is given by its bounds", given, "Write train: {most: 50}.")
     for option in given:
         if option not in known:
-            raise InputError(
-                f"policy '{policy}': a known bound of a train", f"'{option}'", f"It has {', '.join(known)}."
-            )
+            raise InputError(f"{whose}: a known bound of a train", f"'{option}'", f"It has {', '.join(known)}.")
     return Train.of(**given)

@@ -1,7 +1,7 @@
 """The class schedulers by name: how scenarios, the engine and the documentation find them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import signature
 from typing import Any
@@ -11,6 +11,7 @@ from headgate.model.classes import QueryClass
 from headgate.model.unit import Level
 from headgate.policy.classes import abd, affinity, cqc, lottery, mbd, threads, turns, weighted_hr
 from headgate.policy.classes.scheduler import ClassScheduler
+from headgate.policy.registry import bounds
 from headgate.policy.trains import Train
 
 
@@ -87,7 +88,7 @@ def create(name: str, classes: Sequence[QueryClass], options: Mapping[str, Any] 
             rule = f"class scheduler '{name}': a known option"
             raise InputError(rule, f"'{option}'", f"It takes {', '.join(entry.options)}.")
     if "train" in given and not isinstance(given["train"], Train):
-        given["train"] = _train(name, given["train"])
+        given["train"] = bounds(f"class scheduler '{name}'", given["train"])
     return entry.make(classes, **given)
 
 
@@ -101,15 +102,3 @@ def default(lanes: int) -> str:
     if lanes == 1:
         return "cqc"
     return "abd" if lanes == 2 else "mbd"
-
-
-def _train(name: str, given: object) -> Train:
-    known = [f.name for f in fields(Train)]
-    if not isinstance(given, Mapping):
-        rule = f"class scheduler '{name}': a train is given by its bounds"
-        raise InputError(rule, given, "Write train: {most: 50}.")
-    for option in given:
-        if option not in known:
-            rule = f"class scheduler '{name}': a known bound of a train"
-            raise InputError(rule, f"'{option}'", f"It has {', '.join(known)}.")
-    return Train.of(**given)
