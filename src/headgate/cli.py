@@ -172,30 +172,32 @@ def _json(result: "ScenarioResult") -> dict[str, Any]:
 def policies(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
 ) -> None:
-    """List the scheduling policies: what each optimises, its priority and its options."""
+    """List the scheduling policies, those of classes last: what each optimises, its rule and its options."""
     from rich.table import Table  # noqa: PLC0415
 
+    from headgate.policy.classes.registry import SCHEDULERS  # noqa: PLC0415
     from headgate.policy.registry import POLICIES  # noqa: PLC0415
 
+    classed = [each for name, each in SCHEDULERS.items() if name not in POLICIES]
+    listed = [(p.name, p.optimises, p.formula, p.options) for p in POLICIES.values()]
+    listed += [(each.name, each.optimises, each.formula, each.options) for each in classed]
     if as_json:
-        rows = [
-            {"name": p.name, "optimises": p.optimises, "formula": p.formula, "options": list(p.options)}
-            for p in POLICIES.values()
-        ]
+        rows = [dict(zip(("name", "optimises", "formula", "options"), each, strict=True)) for each in listed]
         print(json.dumps({"policies": rows}, indent=2, ensure_ascii=False))
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("policy", style="bold", no_wrap=True)
     table.add_column("optimises")
-    table.add_column("priority, highest first")
+    table.add_column("priority, highest first; of classes, the rule")
     table.add_column("options")
-    for p in POLICIES.values():
-        table.add_row(*map(Text, (p.name, p.optimises, p.formula, ", ".join(p.options))))
+    for *words, options in listed:
+        table.add_row(*map(Text, words), ", ".join(options))
     console = stdout()
     console.print(table)
     console.print(
         "\nS results per tuple, C expected and T ideal processing time, W wait of the oldest tuple.\n"
-        "Every policy also takes label, level, sharing, price and statistics in a scenario; see docs/scenario.md."
+        "Every policy down to ml also takes label, level, sharing, price and statistics in a scenario; see "
+        "docs/scenario.md. The others are for classes of queries on the engine; see docs/class-scheduling.md."
     )
 
 

@@ -191,6 +191,20 @@ def test_a_query_of_a_class_that_nobody_planned_with_is_scheduled_when_it_comes(
         assert column(engine, "later") == list(range(10, 20))
 
 
+def test_labels_are_classes_to_a_policy_that_goes_by_them_and_streams_may_come_later(spark, tmp_path):
+    first, second = Fed(), Fed()
+    with Engine(spark, tmp_path) as engine:
+        engine.stream("s", first, event_time="t")
+        engine.query("q", "SELECT v FROM s", cls="one")
+        engine.start("cqc", shed=Shed("common", "ctrl", {"target": 1.0}, period=0.05))
+        engine.stream("later", second, event_time="t")
+        engine.query("r", "SELECT v FROM later", cls="two")
+        first.feed(10)
+        second.feed(20)
+        until(lambda: len(column(engine, "q")) == 10 and len(column(engine, "r")) == 20)
+        assert {each.name for each in engine.status().classes} == {"one", "two"}
+
+
 def test_a_control_period_sees_what_each_class_did(spark, tmp_path, monkeypatch):
     made = []
 

@@ -159,7 +159,7 @@ def explain(
 def _explained(pipeline: "Pipeline", state: Path, err: Console) -> "Explanation":
     """What an engine on this machine makes of a pipeline whose results go nowhere."""
     from headgate.engine.explain import explained
-    from headgate.engine.pipeline.policies import AUTO
+    from headgate.engine.regime import AUTO
     from headgate.engine.sink import discard
 
     lanes, fuse = pipeline.lanes, pipeline.fuse
@@ -174,7 +174,8 @@ def _explained(pipeline: "Pipeline", state: Path, err: Console) -> "Explanation"
 
 def _with(loaded: "Pipeline", policy: str | None, state: Path | None, master: str | None) -> "Pipeline":
     """The pipeline with what the command line says instead."""
-    from headgate.engine.pipeline.policies import AUTO, CLASSED
+    from headgate.engine.pipeline.policies import CLASSED
+    from headgate.engine.regime import AUTO
     from headgate.policy.registry import listed
 
     if policy is not None:

@@ -118,7 +118,8 @@ class Engine:
         self._queries: dict[str, LiveQuery] = {}
         self._classes = Classes()
         self._wish = Wish()
-        self._scheduled: set[str] = set()
+        self._scheduled: set[str] | None = None
+        self._logs: dict[str, StreamLog] = {}
         self._drafts = Drafts(self._views, self._streams, self._tables, self.state / "panes")
         capacity = Capacity.of(lanes, self.spark.sparkContext.defaultParallelism)
         self._look = threading.Event()
@@ -168,6 +169,7 @@ class Engine:
             sync=self._sync,
         )
         self._views.add_stream(name, schema)
+        self._logs[name] = log
         silent = None if idle is None else seconds(idle, "the idle time of a stream", above=0)
         live = LiveStream(log, source, self.state / "sources" / name, silent)
         self._streams[name] = live
@@ -296,8 +298,9 @@ class Engine:
         self._queries.update({query.name: query for query in made})
         self._taken.update(query.name.lower() for query in made)
         if self._started:
-            if self._classes and cls not in self._scheduled:
+            if self._scheduled is not None and cls not in self._scheduled:
                 # Nobody has planned with such a class.
+                self._placing.rest()
                 self._scheduler.call(self._use)
             self._placing.place(made)
             self._placing.look()
@@ -444,7 +447,7 @@ class Engine:
             )
         wish, given = Wish(policy, train, fuse, shed, options), self._given()
         regime(wish, given)
-        managed(wish, given, {})
+        managed(wish, given, self._logs)
         self._wish = wish
         self._placing.rest()
         self._scheduler.call(self._use)
@@ -454,15 +457,16 @@ class Engine:
         """Begin to schedule and to shed as it is wished, with the classes that there are."""
         given = self._given()
         chosen = regime(self._wish, given)
-        logs = {name: stream.log for name, stream in self._streams.items()}
-        self._scheduled = {each.name for each in given.classes}
+        shedding = managed(self._wish, given, self._logs)
+        # Whoever goes by classes has to know them all.
+        self._scheduled = {each.name for each in given.classes} if chosen.by_class or shedding else None
         self._began = time.time()
         bounds = {"most": chosen.bounds.most, "slice": chosen.bounds.slice}
         written = {"train": bounds, **self._wish.options}
         self._recorder.append(Began(self._began, chosen.name, written, len(self._scheduler.lanes)))
         for query in list(self._queries.values()):
             query.forget()
-        self._scheduler.use(chosen.name, chosen.make, chosen.bounds.most, managed(self._wish, given, logs))
+        self._scheduler.use(chosen.name, chosen.make, chosen.bounds.most, shedding)
         made = chosen.make()
         self._placing.use(made.clusters if isinstance(made, ClusteredBsd) else None, fuse=chosen.fuses)
 

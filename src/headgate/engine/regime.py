@@ -50,12 +50,13 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Regime:
-    """A policy by name and how it is made, the bounds of a run, and whether queries are fused."""
+    """A policy by name and how it is made, the bounds of a run, and whether it fuses queries and goes by classes."""
 
     name: str
     make: Callable[[], Policy]
     bounds: Train
     fuses: bool
+    by_class: bool
 
 
 def regime(wish: Wish, given: Given) -> Regime:
@@ -72,7 +73,7 @@ def regime(wish: Wish, given: Given) -> Regime:
     make = partial(by_class.create, name, given.classes) if classed else partial(create, name)
     make(options)
     fuses = (wish.policy == AUTO or classed) if wish.fuse is None else wish.fuse
-    return Regime(name, partial(make, options), bounds, fuses)
+    return Regime(name, partial(make, options), bounds, fuses, classed)
 
 
 def managed(wish: Wish, given: Given, logs: Mapping[str, StreamLog]) -> Shedding | None:

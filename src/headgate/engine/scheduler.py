@@ -7,12 +7,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from headgate.engine.evaluation.protocol import NOTHING, Waiting
 from headgate.engine.fused import KernelUnit
@@ -23,7 +20,7 @@ from headgate.engine.running import Done, message, run
 from headgate.engine.shedding import Shedding
 from headgate.engine.units import MOST_SEGMENTS, LiveUnit, SingleUnit, model, segments
 from headgate.model.unit import Unit
-from headgate.monitor.responses import Responses
+from headgate.monitor.responses import Punctuality
 from headgate.monitor.statistics import Measured
 from headgate.policy.classes.scheduler import ByClass
 from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
@@ -72,20 +69,6 @@ class Overhead:
     def per_run(self) -> float:
         """Seconds per run."""
         return (self.deciding + self.around) / self.runs if self.runs else 0.0
-
-
-@dataclass
-class Punctuality:
-    """The response times of a class, and how many of its results were later than the target."""
-
-    target: float
-    all: Responses = field(default_factory=Responses)
-    late: int = 0
-
-    def add(self, times: NDArray[np.float64]) -> None:
-        """Take the response times of results."""
-        self.all.add(times)
-        self.late += int((times > self.target).sum())
 
 
 class Scheduler:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 from headgate.engine.intake import LiveStream
 from headgate.engine.query import LiveQuery
-from headgate.engine.scheduler import Punctuality, Scheduler
+from headgate.engine.scheduler import Scheduler
 from headgate.engine.tables import Tables
 from headgate.engine.units import LiveUnit
 from headgate.engine.windows import ENDED, NEVER
 from headgate.model.classes import QueryClass
 from headgate.model.operator import FREE
 from headgate.monitor.figures import figures
+from headgate.monitor.responses import Punctuality
 
 NAME = "status.json"
 _LISTED = 1000

@@ -61,3 +61,17 @@ class Responses:
             max(self.most, other.most),
             self._classes + other._classes,
         )
+
+
+@dataclass
+class Punctuality:
+    """The response times of a class, and how many of its results were later than the target."""
+
+    target: float
+    all: Responses = field(default_factory=Responses)
+    late: int = 0
+
+    def add(self, times: NDArray[np.float64]) -> None:
+        """Take the response times of results."""
+        self.all.add(times)
+        self.late += int((times > self.target).sum())

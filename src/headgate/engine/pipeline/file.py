@@ -7,12 +7,13 @@ from pydantic.config import JsonDict
 
 from headgate.engine.pipeline.classes import ClassSpec, ShedSpec
 from headgate.engine.pipeline.lanes import LanesField
-from headgate.engine.pipeline.policies import AUTO, PolicySpec
+from headgate.engine.pipeline.policies import PolicySpec
 from headgate.engine.pipeline.sinks import SinkSpec
 from headgate.engine.pipeline.sources import SourceSpec
 from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
 from headgate.engine.pipeline.values import FilePath, Identifier, LongerTime, Sql, Switch, Word
 from headgate.engine.pipeline.values import Time as Duration
+from headgate.engine.regime import AUTO
 from headgate.engine.resident.channel import Kind as Channel
 from headgate.engine.windows import Time
 from headgate.fields import choice, whole

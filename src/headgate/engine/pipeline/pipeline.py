@@ -11,7 +11,8 @@ from headgate.engine.capacity import Lanes
 from headgate.engine.pipeline.constants import filled
 from headgate.engine.pipeline.file import PipelineFile, QuerySpec, Start
 from headgate.engine.pipeline.lanes import lanes
-from headgate.engine.pipeline.policies import AUTO, CLASSED
+from headgate.engine.pipeline.policies import CLASSED
+from headgate.engine.regime import AUTO
 from headgate.engine.resident.channel import Kind as Channel
 from headgate.engine.shedding import Shed
 from headgate.engine.sink.nowhere import Discard

@@ -16,8 +16,6 @@ from headgate.policy.registry import POLICIES
 from headgate.policy.round_robin import Turns
 from headgate.policy.trains import Train
 
-__all__ = ["AUTO", "CLASSED", "NAMES", "PolicySpec", "TrainSpec"]
-
 CLASSED = tuple(name for name in SCHEDULERS if name not in POLICIES)
 """The policies that go by classes first."""
 
