@@ -53,7 +53,7 @@ ROWS = {
             "within": 1.0,
             "loss": 0.0,
             "pending": 120,
-            "late_until": None,
+            "work": 0.1,
         },
         {
             "load": "hog",
@@ -67,7 +67,8 @@ ROWS = {
             "within": 0.5,
             "loss": 0.25,
             "pending": None,
-            "late_until": 14.5,
+            "work": 0.6,
+            "settled": 4.5,
         },
     ],
     "sim": [
@@ -180,7 +181,7 @@ ROWS = {
     ],
 }
 SHOWN = {
-    "overload": ["constant load", "3×", "alerts", "500 ms", "300 ms", "100 %", "hog load", "25 %", "120"],
+    "overload": ["constant load", "3×", "alerts", "500 ms", "300 ms", "100 %", "hog load", "25 %", "120", "on time after", "4.5 s"],
     "sim": ["20,000", "40,000", "1×", "–"],
     "engine": ["20.0 ms", "2.5×", "400 µs", "2,200,000", "7,500", "610 ms", "0.4"],
     "channels": ["65,536", "400 µs", "1.1 ms", "2.3 ms", "35.0 ms"],

@@ -202,12 +202,13 @@ def overload(rows: Rows) -> list[Table]:
     found = []
     for kind in dict.fromkeys(row["load"] for row in rows):
         columns = ("load", "class", "target", "p50", "p99", "within target", "loss", "waiting at the end")
-        table = _numbers(f"{kind} load", "way", *columns)
+        settles = any("settled" in row for row in _of(rows, "load", kind))
+        table = _numbers(f"{kind} load", "way", *columns, *(["on time after"] if settles else []))
         for row in _of(rows, "load", kind):
             times = "–" if row["times"] is None else f"{row['times']:g}×"
             spans = (span(row[name]) for name in ("target", "p50", "p99"))
             counts = share(row["within"]), share(row["loss"]), count(row["pending"])
-            table.add_row(row["way"], times, row["cls"], *spans, *counts)
+            table.add_row(row["way"], times, row["cls"], *spans, *counts, *([span(row["settled"])] if settles else []))
         found.append(table)
     return found
 

@@ -6,11 +6,16 @@ get new shares, and the managers the hint that their capacity has become as many
 
     u_k = mean over the redistribution cycle of offered load / headroom
     H_k ← H_k · s′_k / s_k
+
+By the published rule a class that has lent too much sheds until the cycle ends. Prompt management differs in two ways.
+A class that is about to shed while it has less than its original share gets back what it needs of that at once, and
+drops what is still too much, `d′ = 1 − (1 − d)·s′/s`. And a class lends by its highest usage in the cycle, not by the
+mean: what it needs from time to time is not lent in between.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Literal, get_args
 
@@ -19,11 +24,15 @@ from headgate.control.registry import RELATIVE, Redistribution
 from headgate.errors import InputError
 from headgate.model.classes import QueryClass
 from headgate.policy.protocol import Why
+from headgate.shed.drops import CAP
 from headgate.shed.none import NoManager
 from headgate.shed.protocol import Cycle, LoadManager, Order, Sheds
 
 Mode = Literal["none", "common", "separate", "dilos"]
 """No load manager, one for all classes, one per class, or one per class that the shares follow."""
+
+_NEAR = 1e-6
+"""A share that is by so much below the original one is that one."""
 
 Factory = Callable[[float, float], LoadManager]
 """Makes a load manager from its headroom and its delay target."""
@@ -56,10 +65,6 @@ class _System:
     manager: LoadManager
     used: list[float] = field(default_factory=list)
 
-    @property
-    def usage(self) -> float:
-        return fmean(self.used)
-
     def cycle(self, seen: Mapping[str, Cycle]) -> Order:
         cycle = together([seen[name] for name in self.names])
         order = self.manager.cycle(cycle)
@@ -84,6 +89,7 @@ class Management:
         *,
         every: int = 10,
         capacity: float = 1.0,
+        prompt: bool = False,
     ) -> None:
         if mode not in get_args(Mode):
             raise InputError("a known mode of load management", f"'{mode}'", f"Choose {', '.join(get_args(Mode))}.")
@@ -94,7 +100,7 @@ class Management:
         if not (math.isfinite(capacity) and capacity > 0):
             raise InputError("a capacity is a number above 0", capacity, "Give the number of lanes.")
         self.mode, self.manager, self.redistribution = mode, manager, redistribution
-        self.every, self.capacity = every, capacity
+        self.every, self.capacity, self.prompt = every, capacity, prompt
         self._classes: dict[str, QueryClass] = {}
         self._shares: dict[str, float] = {}
         self._systems: list[_System] = []
@@ -120,16 +126,24 @@ class Management:
         orders: dict[str, Order] = {}
         for system in self._systems:
             orders |= dict.fromkeys(system.names, system.cycle(seen))
-        usage = {name: system.usage for system in self._systems for name in system.names}
+        used = max if self.prompt else fmean
+        usage = {name: used(system.used) for system in self._systems for name in system.names}
         cycles = len(self._systems[0].used)
-        if cycles == self.every:
+        claims = self._claims(orders)
+        due = cycles == self.every or bool(claims)
+        if due:
             for system in self._systems:
                 system.used.clear()
-        if self.mode != "dilos" or cycles < self.every:
+        if self.mode != "dilos" or not due:
             why = Why("shares as they were", {"cycles": float(cycles)})
             return Directive(orders, self.shares, usage, changed=False, why=why)
         terms = {f"{x} of {name}": part[name] for name in usage for x, part in (("s", self._shares), ("u", usage))}
-        changed = self._redistribute(usage)
+        before = self._shares
+        # Before the cycle is over nobody lends, and only what was lent is asked for.
+        asked = usage if cycles == self.every else {name: usage[name] if name in claims else 1.0 for name in usage}
+        changed = self._redistribute(asked)
+        if self.prompt:
+            orders = {name: _shared(order, self._shares[name] / before[name]) for name, order in orders.items()}
         return Directive(orders, self.shares, usage, changed, Why(self.redistribution.formula, terms))
 
     def add(self, newcomer: QueryClass) -> None:
@@ -152,6 +166,13 @@ class Management:
         if newcomer.name in self._classes:
             raise InputError("every class has a name of its own", f"'{newcomer.name}' twice", "Rename one of them.")
         self._classes[newcomer.name] = newcomer
+
+    def _claims(self, orders: Mapping[str, Order]) -> set[str]:
+        """Who is about to shed while it has less than its original share, and may have that at once."""
+        if self.mode != "dilos" or not self.prompt:
+            return set()
+        own = original(list(self._classes.values()))
+        return {name for name, order in orders.items() if order.drop and self._shares[name] < own[name] * (1 - _NEAR)}
 
     def _redistribute(self, usage: Parts) -> bool:
         """Give each class its new share, and its manager the hint; whether anything has changed."""
@@ -194,6 +215,13 @@ class Management:
         if self.mode == "none" or target == math.inf:
             return NoManager(headroom)
         return self.manager(headroom, target)
+
+
+def _shared(order: Order, ratio: float) -> Order:
+    """The order of a load manager that sheds, where the capacity has become so many times what it was."""
+    if not order.drop or ratio == 1:
+        return order
+    return replace(order, drop=min(CAP / 100, max(0.0, 1 - (1 - order.drop) * ratio)))
 
 
 def together(cycles: Sequence[Cycle]) -> Cycle:

@@ -2,7 +2,7 @@
 
 A run over m tuples that are not dropped takes a + b·m, as the scheduler measures it over all runs. How fast the
 machine is changes sooner than that: so the time that runs really took, relative to what was expected of them, is
-watched beside it, for all classes together, and costs are those of the machine as it is now.
+watched beside it for each class, and costs are those of the machine as it is now.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +18,8 @@ from headgate.shed.protocol import Cycle
 
 _NEWS = 0.4
 """The weight of a control period in rates and in the speed of the machine."""
+_FEW = 5
+"""Runs of a class until its costs are believed: the first ones load and compile things."""
 
 
 @dataclass
@@ -38,7 +40,10 @@ class _Class:
 
     output: OutputMonitor
     worked: float = 0.0
+    expected: float = 0.0
     done: int = 0
+    runs: int = 0
+    slowness: _Smooth = field(default_factory=lambda: _Smooth(1.0))
 
 
 @dataclass
@@ -56,28 +61,36 @@ class _Stream:
 
 @dataclass
 class Loads:
-    """Watches the runs of units, whose costs are measured elsewhere. `since` is when the control period began."""
+    """Watches the runs of units, whose costs are measured elsewhere. `since` is when the control period began.
+
+    `capacity` are the seconds of work per second of all lanes, until they have had more to do than they could.
+    """
 
     classes: Mapping[str, QueryClass]
     logs: Mapping[str, StreamLog]
     since: float
+    capacity: float
     _classes: dict[str, _Class] = field(default_factory=dict, init=False)
     _streams: dict[str, _Stream] = field(default_factory=dict, init=False)
     _runs: dict[str, int] = field(default_factory=dict, init=False)
     _pace: dict[str, _Smooth] = field(default_factory=dict, init=False)
-    _slowness: _Smooth = field(default_factory=_Smooth, init=False)
-    _busy: _Smooth = field(default_factory=_Smooth, init=False)
-    _took: float = 0.0
-    _expected: float = 0.0
+    _busy: _Smooth = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._busy = _Smooth(self.capacity)
+
+    def known(self, cls: str) -> bool:
+        """Whether a class has shown what its runs cost."""
+        return cls in self._classes and self._classes[cls].runs >= _FEW
 
     def ran(self, unit: LiveUnit, cost: Cost, done: Done, oldest: float) -> None:
         """Take a run of a unit with this cost, whose oldest tuple had waited since then."""
         took, kept = done.finished - done.started, done.read - done.shed
         self._runs[unit.name] = self._runs.get(unit.name, 0) + 1
-        self._took += took
-        self._expected += cost.of(kept)
         cls = self._class(unit.cls)
+        cls.runs += 1
         cls.worked += took
+        cls.expected += cost.of(kept)
         cls.done += kept
         if done.read:
             cls.output.add(max(0.0, done.finished - oldest), 1)
@@ -98,9 +111,6 @@ class Loads:
         seconds, self.since = max(now - self.since, 1e-6), now
         for name, log in list(self.logs.items()):
             self._streams.setdefault(name, _Stream(log.head)).close(log.head, seconds)
-        if self._expected:
-            self._slowness.take(self._took / self._expected)
-        self._took = self._expected = 0.0
         for unit in units:
             self._pace.setdefault(unit.name, _Smooth()).take(self._runs.get(unit.name, 0) / seconds)
         self._pace = {unit.name: self._pace[unit.name] for unit in units}
@@ -119,7 +129,10 @@ class Loads:
     def _cycle(
         self, name: str, units: Sequence[tuple[LiveUnit, Cost]], seconds: float, now: float, let_in: float
     ) -> Cycle:
-        cls, slower = self._class(name), self._slowness.value if self._slowness.known else 1.0
+        cls = self._class(name)
+        if cls.expected:
+            cls.slowness.take(cls.worked / cls.expected)
+        slower = cls.slowness.value
         offered = queued = age = 0.0
         streams: set[str] = set()
         for unit, cost in units:
@@ -132,7 +145,7 @@ class Loads:
                 age = max(age, now - waits.oldest)
         seen = cls.output.close()
         done, worked = cls.done, cls.worked
-        cls.done, cls.worked = 0, 0.0
+        cls.done, cls.worked, cls.expected = 0, 0.0, 0.0
         arrived = sum(stream.arrived for name, stream in self._streams.items() if name in streams)
         return Cycle(
             seconds=seconds,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headgate.control.dilos import Directive, Management, Mode
@@ -35,8 +35,8 @@ class Shed:
     """How load is managed: a mode, a load manager by name with its options, and the control period in seconds.
 
     Without a period it goes by the delay targets. Shares move once in `every` periods, by a `redistribution` on the
-    terms of `lending`. A run on Spark is longer than one of the operators for which these were published, so a class
-    keeps more in reserve, and gets its time back sooner.
+    terms of `lending`; a class that manages `prompt`ly gets its own share back before it sheds, see `control.dilos`. A
+    run on Spark is longer than one of the operators for which these were published, so a class keeps more in reserve.
     """
 
     mode: Mode = "dilos"
@@ -44,8 +44,9 @@ class Shed:
     options: Mapping[str, Any] = field(default_factory=dict)
     period: float | None = None
     redistribution: str = "relative"
-    lending: Mapping[str, Any] = field(default_factory=lambda: {"reserve": 0.2})
-    every: int = 2
+    lending: Mapping[str, Any] = field(default_factory=lambda: {"reserve": 0.2, "restored_reserve": True})
+    every: int = 4
+    prompt: bool = True
 
 
 def shedding(
@@ -62,6 +63,7 @@ def shedding(
         redistribution(wanted.redistribution, wanted.lending),
         every=wanted.every,
         capacity=float(lanes),
+        prompt=wanted.prompt,
     )
     return Shedding(management, classes, logs, wanted.period or period(classes), now)
 
@@ -79,7 +81,7 @@ class Shedding:
     ) -> None:
         self.management, self.every = management, every
         self.latest: Directive | None = None
-        self._loads = Loads({each.name: each for each in classes}, logs, now)
+        self._loads = Loads({each.name: each for each in classes}, logs, now, management.capacity)
         self._logs = logs
         self._percent = dict.fromkeys((each.name for each in classes), 0)
 
@@ -108,6 +110,8 @@ class Shedding:
             for unit in units:
                 for stream, rate in unit.rates.items():
                     decide(rate, self._logs[stream].head, self._percent[unit.cls], unit.owner, manifest)
+        unknown = [name for name in found.orders if not self._loads.known(name)]
+        orders = {name: replace(found.orders[name], drop=0.0) for name in unknown}
+        self.latest = found = replace(found, orders={**found.orders, **orders})
         self._percent = {name: round(100 * drop) for name, drop in found.drops.items()}
-        self.latest = found
         return found

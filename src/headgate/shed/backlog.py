@@ -15,7 +15,8 @@ part ε, the wait settles at W* + ε·h: an error shifts the wait a little, and 
 C is what was really had: the work done per second, smoothed over about two periods, while more waited at both ends of
 the period than was done in it, so that all the capacity there was for the class has been used. At other times the
 work done is less than the capacity, and can only raise it. What the scheduler has granted is there in any case, even
-if a period was too short to show it.
+if a period was too short to show it; and where it says what that is, a class that is not busy goes by it alone, as
+what it once had beyond may be somebody else's by now.
 """
 
 from dataclasses import dataclass, field
@@ -80,7 +81,8 @@ class Backlog:
     def _learn(self, seen: Cycle) -> None:
         had = seen.worked / seen.seconds
         busy = min(self._queued, seen.queued) > seen.worked
-        learnt = self.headroom + NEWS * (had - self.headroom) if busy else max(self.headroom, had)
+        known = seen.granted or self.headroom
+        learnt = self.headroom + NEWS * (had - self.headroom) if busy else max(known, had)
         self.headroom = bounded(learnt, self.cores)
 
     def _delay_beyond(self, seen: Cycle, waited: float) -> None:

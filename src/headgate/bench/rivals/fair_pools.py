@@ -20,11 +20,12 @@ _WARM = 4.0
 
 
 def fair_pools(
-    classes: Sequence[tuple[str, float, Sequence[str]]], rate: float, seconds: float
+    classes: Sequence[tuple[str, float, Sequence[str]]], rate: float, seconds: float, repeated: int
 ) -> Mapping[str, list[Heard]]:
     """What each class gives in so many seconds at a rate: batch by batch, when it came and how long its results took.
 
     A class is a name, a priority and its queries over the stream `load`, each a streaming query in the class's pool.
+    The texts of the stream are short ones that are `repeated` so often.
     """
     with tempfile.TemporaryDirectory() as folder:
         pools = Path(folder) / "pools.xml"
@@ -38,7 +39,7 @@ def fair_pools(
         try:
             ears = {name: _Ear() for name, _, _ in classes}
             source = spark.readStream.format("rate").option("rowsPerSecond", round(rate)).load()
-            text = "concat('abacadab', lpad(value % 100003, 6, '0')) AS text"
+            text = f"repeat(concat('abacadab', lpad(value % 100003, 6, '0')), {repeated}) AS text"
             source.selectExpr("value AS id", text, "timestamp").createOrReplaceTempView("load")
             for name, _, texts in classes:
                 spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)

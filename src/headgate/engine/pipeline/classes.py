@@ -40,15 +40,23 @@ class ShedSpec(ShortSpec):
         str, BeforeValidator(choice("manager", MANAGERS)), WithJsonSchema({"enum": list(MANAGERS)})
     ] = Field("backlog", description="What decides how much is dropped.")
     period: LongerTime | None = Field(
-        None, description="How often it decides; a third of the shortest delay target if not given."
+        None, description="How often it decides; half of the shortest delay target if not given."
     )
     redistribution: Annotated[
         str,
         BeforeValidator(choice("redistribution", REDISTRIBUTIONS)),
         WithJsonSchema({"enum": list(REDISTRIBUTIONS)}),
     ] = Field("relative", description="dilos: who lends time to whom.")
-    every: Count = Field(2, description="dilos: decisions from one redistribution to the next.")
+    every: Count = Field(4, description="dilos: decisions from one redistribution to the next.")
+    prompt: Switch = Field(True, description="dilos: a class gets its own share back before it sheds.")
 
     def made(self) -> Shed:
         """As an engine takes it."""
-        return Shed(self.mode, self.manager, period=self.period, redistribution=self.redistribution, every=self.every)
+        return Shed(
+            self.mode,
+            self.manager,
+            period=self.period,
+            redistribution=self.redistribution,
+            every=self.every,
+            prompt=self.prompt,
+        )
