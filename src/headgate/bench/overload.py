@@ -38,7 +38,7 @@ SECONDS = 10.0
 HOGGED, HOG_AFTER = 36.0, 12.0
 """The length of the round in which other processes take half of the machine, and when they begin."""
 BIN = 0.25
-CALIBRATED = 10_000
+CALIBRATED = 30_000
 ALIKE = 0.05
 """Two measurements of the capacity that differ by less agree."""
 TRIALS = 8

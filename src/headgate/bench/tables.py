@@ -208,7 +208,9 @@ def overload(rows: Rows) -> list[Table]:
             times = "–" if row["times"] is None else f"{row['times']:g}×"
             spans = (span(row[name]) for name in ("target", "p50", "p99"))
             counts = share(row["within"]), share(row["loss"]), count(row["pending"])
-            table.add_row(row["way"], times, row["cls"], *spans, *counts, *([span(row["settled"])] if settles else []))
+            table.add_row(
+                row["way"], times, row["cls"], *spans, *counts, *([span(row["settled"])] if settles else [])
+            )
         found.append(table)
     return found
 

@@ -7,10 +7,10 @@ get new shares, and the managers the hint that their capacity has become as many
     u_k = mean over the redistribution cycle of offered load / headroom
     H_k ← H_k · s′_k / s_k
 
-By the published rule a class that has lent too much sheds until the cycle ends. Prompt management differs in two ways.
-A class that is about to shed while it has less than its original share gets back what it needs of that at once, and
-drops what is still too much, `d′ = 1 − (1 − d)·s′/s`. And a class lends by its highest usage in the cycle, not by the
-mean: what it needs from time to time is not lent in between.
+By the published rule a class that has lent too much sheds until the cycle ends. Prompt management differs in two
+ways. A class that is about to shed while it has less than its original share gets back what it needs of that at once,
+and drops what is still too much, `d′ = 1 − (1 − d)·s′/s`. And a class lends by its highest usage in the cycle, not by
+the mean: what it needs from time to time is not lent in between.
 """
 
 import math
@@ -42,7 +42,7 @@ Factory = Callable[[float, float], LoadManager]
 class Directive:
     """What holds from now on, by class: the order of its load manager, its share, and the usage that led to it.
 
-    `usage` is the mean since the last redistribution; `why` explains the shares, and each order itself.
+    `usage` is the mean since the last redistribution, or the highest; `why` explains the shares, and each order itself.
     """
 
     orders: Mapping[str, Order]

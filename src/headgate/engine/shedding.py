@@ -35,8 +35,8 @@ class Shed:
     """How load is managed: a mode, a load manager by name with its options, and the control period in seconds.
 
     Without a period it goes by the delay targets. Shares move once in `every` periods, by a `redistribution` on the
-    terms of `lending`; a class that manages `prompt`ly gets its own share back before it sheds, see `control.dilos`. A
-    run on Spark is longer than one of the operators for which these were published, so a class keeps more in reserve.
+    terms of `lending`, and `prompt`ly where a class would shed without its own share: see `control.dilos`. A run on
+    Spark is longer than one of the operators for which these were published, so a class keeps more in reserve.
     """
 
     mode: Mode = "dilos"

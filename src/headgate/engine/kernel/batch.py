@@ -7,28 +7,45 @@ import pyarrow as pa
 
 from headgate.engine.kernel.arrays import Ints
 from headgate.engine.kernel.expressions import expression
-from headgate.engine.kernel.ir import Column, Node, walk
+from headgate.engine.kernel.ir import Call, Column, Node, walk
 
 
 class Formulas:
-    """Expressions by number; equal ones have one."""
+    """Expressions by number; equal ones have one.
+
+    The `columns` of one are those that it depends on. Its expression mentions some of these, and other formulas.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[Node, int] = {}
         self.nodes: list[Node] = []
         self.expressions: list[pl.Expr] = []
         self.columns: list[frozenset[str]] = []
+        self.mentioned: list[tuple[frozenset[str], frozenset[int]]] = []
 
     def enter(self, node: Node) -> int:
         """The number of an expression."""
         number = self._numbers.get(node)
         if number is None:
-            built = expression(node).alias(str(len(self.nodes)))
+            parts: set[int] = set()
+
+            def apart(call: Call) -> pl.Expr:
+                parts.add(self.enter(call))
+                return pl.col(_part(self._numbers[call]))
+
+            built = expression(node, apart)
             number = self._numbers[node] = len(self.nodes)
             self.nodes.append(node)
-            self.expressions.append(built)
+            self.expressions.append(built.alias(str(number)))
             self.columns.append(frozenset(each.name for each in walk(node) if isinstance(each, Column)))
+            used = frozenset(built.meta.root_names()) - {_part(each) for each in parts}
+            self.mentioned.append((used, frozenset(each for each in parts if _part(each) in built.meta.root_names())))
         return number
+
+
+def _part(number: int) -> str:
+    """The name of the column with the values of a formula."""
+    return f"#{number}"
 
 
 class Batch:
@@ -75,12 +92,17 @@ class Batch:
         known = {each: self._values[each][places] for each in wanted if each in self._values}
         return known | self._computed([each for each in wanted if each not in known], places)
 
-    def frame(self, names: Collection[str], rows: pl.Series | Ints | None = None) -> pl.DataFrame:
-        """Columns as a frame."""
-        if not names:
-            return pl.DataFrame(height=self.n if rows is None else len(rows))
+    def frame(
+        self,
+        names: Collection[str],
+        rows: pl.Series | Ints | None = None,
+        others: Mapping[str, pl.Series] | None = None,
+    ) -> pl.DataFrame:
+        """Columns as a frame, for some rows, with others that have these rows already."""
         columns = {name: self.column(name) for name in names}
-        return pl.DataFrame(columns if rows is None else {name: values[rows] for name, values in columns.items()})
+        chosen = columns if rows is None else {name: values[rows] for name, values in columns.items()}
+        chosen |= others or {}
+        return pl.DataFrame(chosen) if chosen else pl.DataFrame(height=self.n if rows is None else len(rows))
 
     def _computed(self, numbers: list[int], rows: pl.Series | None) -> dict[int, pl.Series]:
         found: dict[int, pl.Series] = {}
@@ -95,10 +117,27 @@ class Batch:
                 found[number] = values if rows is None else values[rows]
             elif number not in self.failed:
                 calls.append(number)
+        parts = self._parts(calls, rows)
+        calls = [number for number in calls if number not in self.failed]
         if calls:
-            names = frozenset().union(*(self.formulas.columns[number] for number in calls))
-            found |= self._selected(self.frame(names, rows), calls)
+            names = frozenset().union(*(self.formulas.mentioned[number][0] for number in calls))
+            found |= self._selected(self.frame(names, rows, parts), calls)
         return found
+
+    def _parts(self, numbers: list[int], rows: pl.Series | None) -> dict[str, pl.Series]:
+        """The values of formulas that others mention, which fail with them."""
+        needed = frozenset().union(*(self.formulas.mentioned[number][1] for number in numbers))
+        if not needed:
+            return {}
+        if rows is None:
+            values = self.values(needed)
+        else:
+            known = {each: self._values[each][rows] for each in needed if each in self._values}
+            values = known | self._computed([each for each in needed if each not in known], rows)
+        for number in numbers:
+            if bad := self.formulas.mentioned[number][1] - values.keys():
+                self.failed[number] = self.failed[min(bad)]
+        return {_part(each): series for each, series in values.items()}
 
     def _selected(self, frame: pl.DataFrame, numbers: list[int]) -> dict[int, pl.Series]:
         """The values of formulas; where one fails, those of all others."""
