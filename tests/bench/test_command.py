@@ -181,7 +181,7 @@ ROWS = {
     ],
 }
 SHOWN = {
-    "overload": ["constant load", "3×", "alerts", "500 ms", "300 ms", "100 %", "hog load", "25 %", "120", "on time after", "4.5 s"],
+    "overload": ["constant load", "3×", "300 ms", "100 %", "120", "hog load", "25 %", "on time after", "4.5 s"],
     "sim": ["20,000", "40,000", "1×", "–"],
     "engine": ["20.0 ms", "2.5×", "400 µs", "2,200,000", "7,500", "610 ms", "0.4"],
     "channels": ["65,536", "400 µs", "1.1 ms", "2.3 ms", "35.0 ms"],

@@ -109,6 +109,48 @@ def test_shares_move_once_in_a_redistribution_cycle_by_the_mean_of_the_usage():
     assert "u of bronze=4" in str(directives[2].why)
 
 
+def lent():
+    """Prompt management of three classes of which gold has lent to bronze; gold has 0.18/0.81 left, and a reserve."""
+    made = Made()
+    management = Management(THREE, "dilos", made, every=2, prompt=True)
+    for _ in range(2):
+        directive = management.cycle(loads(gold=0.18, silver=0.27, bronze=0.9))
+    assert directive.shares == near({"gold": 0.21, "silver": 0.285, "bronze": 0.505})
+    return management, made
+
+
+def test_a_class_gets_back_what_it_needs_of_its_share_before_it_sheds():
+    management, made = lent()
+    directive = management.cycle(loads(gold=0.5, silver=0.27, bronze=0.9))
+    assert directive.shares == near({"gold": 0.5, "silver": 0.285, "bronze": 0.215})
+    assert directive.drops == near({"gold": 0.0, "silver": 0.0, "bronze": 1 - 0.215 / 0.9})
+    assert [each.headroom for each in made] == near([0.5, 0.285, 0.215])
+    assert directive.changed
+
+
+def test_by_the_published_rule_it_sheds_until_the_cycle_ends():
+    management, _ = lent()
+    management.prompt = False
+    directive = management.cycle(loads(gold=0.5, silver=0.27, bronze=0.9))
+    assert directive.drops["gold"] == near(1 - 0.21 / 0.5)
+    assert not directive.changed
+
+
+def test_a_class_sheds_what_exceeds_its_original_share_and_the_loans_of_lower_classes():
+    management, _ = lent()
+    directives = [management.cycle(loads(gold=0.9, silver=0.27, bronze=0.9)) for _ in range(2)]
+    assert directives[0].shares == near({"gold": 0.615, "silver": 0.285, "bronze": 0.1})
+    assert [each.drops["gold"] for each in directives] == near([1 - 0.615 / 0.9] * 2)
+    assert [each.changed for each in directives] == [True, False]
+
+
+def test_prompt_management_lends_by_the_highest_usage_of_the_cycle():
+    management = Management(THREE, "dilos", Excess, every=3, prompt=True)
+    directives = [management.cycle(loads(gold=gold, silver=0.27, bronze=0.9)) for gold in (0.1, 0.42, 0.1)]
+    assert directives[-1].usage["gold"] == near(0.7)
+    assert directives[-1].shares["gold"] == near(0.42 + 0.05 * 0.6)
+
+
 @pytest.mark.parametrize("mode", ["none", "common", "separate"])
 def test_shares_stay_in_the_other_modes(mode):
     management = Management(THREE, mode, Excess, every=2)
@@ -266,10 +308,10 @@ def test_the_same_cycles_give_the_same_directives(mode, name, history):
     assert run() == run()
 
 
-@given(st.sampled_from(list(REDISTRIBUTIONS)), HISTORIES)
-def test_headrooms_follow_the_shares_whatever_happens(name, history):
+@given(st.sampled_from(list(REDISTRIBUTIONS)), HISTORIES, st.booleans())
+def test_headrooms_follow_the_shares_whatever_happens(name, history, prompt):
     made = Made()
-    management = Management(THREE, "dilos", made, create(name), every=2)
+    management = Management(THREE, "dilos", made, create(name), every=2, prompt=prompt)
     for gold, silver, bronze in history:
         directive = management.cycle(loads(gold=gold, silver=silver, bronze=bronze))
         assert sum(directive.shares.values()) == near(1.0)
@@ -277,6 +319,18 @@ def test_headrooms_follow_the_shares_whatever_happens(name, history):
         assert [each.headroom for each in made] == near(list(directive.shares.values()))
         assert all(0 <= drop < 1 for drop in directive.drops.values())
         assert all(math.isfinite(u) and u >= 0 for u in directive.usage.values())
+
+
+@given(HISTORIES)
+def test_nobody_sheds_below_its_original_share_where_management_is_prompt(history):
+    management = Management(THREE, "dilos", Excess, every=5, prompt=True)
+    own = original(THREE)
+    for gold, silver, bronze in history:
+        seen = loads(gold=gold, silver=silver, bronze=bronze)
+        directive = management.cycle(seen)
+        for name, drop in directive.drops.items():
+            kept = (1 - drop) * seen[name].offered
+            assert kept >= min(seen[name].offered, own[name]) * (1 - 1e-5), name
 
 
 @given(HISTORIES)

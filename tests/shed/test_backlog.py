@@ -69,6 +69,13 @@ def test_an_idle_time_takes_nothing_from_the_capacity_and_may_add_to_it():
     assert manager.cycle(seen(0.1, 0.0, worked=0.4)).headroom == 0.8
 
 
+def test_a_class_that_is_not_busy_has_what_the_scheduler_grants_and_no_more_than_it_has_shown():
+    manager = Backlog(D, headroom=1.0)
+    assert manager.cycle(seen(0.1, 0.0, worked=0.05, granted=0.4)).headroom == 0.4
+    assert manager.cycle(seen(0.1, 0.0, worked=0.35, granted=0.4)).headroom == 0.7
+    assert manager.cycle(seen(0.1, 0.0, worked=0.05, granted=0.4)).headroom == 0.4
+
+
 def test_a_hint_moves_the_capacity_within_what_the_cores_can_do():
     manager = Backlog(D, headroom=0.8)
     manager.rescale(0.5)

@@ -1,9 +1,9 @@
 """Who stays on time when there is too much: three classes of queries, from half of the capacity to three times of it.
 
 Each mode serves the same arrivals, one after the other on the same engine: no management with FIFO, one load manager
-for all classes, one for each, and DILoS; then, on the same machine, Structured Streaming with a FAIR pool per class
-that is weighted by its priority. The load is constant, a step, or bursty; and half-way through one round other
-processes begin to take half of the machine.
+for all classes, one for each, and DILoS, as published and as it is by default; then, on the same machine, Structured
+Streaming with a FAIR pool per class that is weighted by its priority. The load is constant, a step, or bursty; and
+in the middle of one round other processes begin to take half of the machine.
 """
 
 import json
@@ -83,10 +83,12 @@ class Way:
     shed: Shed | Mode
 
 
+PUBLISHED = Shed("dilos", "aloma", lending={}, every=10, prompt=False)
 WAYS = (
     Way("FIFO, no management", "fcfs", "none"),
     Way("common", "cqc", "common"),
     Way("separate", "cqc", "separate"),
+    Way("dilos as published", "cqc", PUBLISHED),
     Way("dilos", "cqc", "dilos"),
 )
 HOG = "hog"
@@ -171,7 +173,7 @@ def _rounds(bed: "_Bed", rate: float, progress: Progress) -> Iterator[Row]:
             progress(f"{way.name}, {shape.__name__} load")
             yield from bed.serve(shape.__name__, way, None, shape(rate, SECONDS))
     for way in (*WAYS[:-1], *BY_MANAGER):
-        progress(f"{way.name}, with half of the machine gone half-way")
+        progress(f"{way.name}, and other processes take half of the machine")
         with _hog():
             yield from bed.serve(HOG, way, None, constant(0.7 * rate, HOGGED))
 

@@ -42,7 +42,7 @@ Factory = Callable[[float, float], LoadManager]
 class Directive:
     """What holds from now on, by class: the order of its load manager, its share, and the usage that led to it.
 
-    `usage` is the mean since the last redistribution, or the highest; `why` explains the shares, and each order itself.
+    `usage` is the mean since the last redistribution, or the highest. `why` is of the shares; each order has its own.
     """
 
     orders: Mapping[str, Order]

@@ -79,10 +79,6 @@ class Loads:
     def __post_init__(self) -> None:
         self._busy = _Smooth(self.capacity)
 
-    def known(self, cls: str) -> bool:
-        """Whether a class has shown what its runs cost."""
-        return cls in self._classes and self._classes[cls].runs >= _FEW
-
     def ran(self, unit: LiveUnit, cost: Cost, done: Done, oldest: float) -> None:
         """Take a run of a unit with this cost, whose oldest tuple had waited since then."""
         took, kept = done.finished - done.started, done.read - done.shed
@@ -132,7 +128,8 @@ class Loads:
         cls = self._class(name)
         if cls.expected:
             cls.slowness.take(cls.worked / cls.expected)
-        slower = cls.slowness.value
+        # Whose costs are not known yet has no load.
+        slower = cls.slowness.value if cls.runs >= _FEW else 0.0
         offered = queued = age = 0.0
         streams: set[str] = set()
         for unit, cost in units:
@@ -142,7 +139,7 @@ class Loads:
             waits = unit.behind()
             if waits.pending:
                 queued += slower * cost.b * waits.pending * let_in
-                age = max(age, now - waits.oldest)
+                age = max(age, now - waits.oldest) if slower else 0.0
         seen = cls.output.close()
         done, worked = cls.done, cls.worked
         cls.done, cls.worked, cls.expected = 0, 0.0, 0.0

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.control.dilos import Directive, Management, Mode
@@ -110,8 +110,6 @@ class Shedding:
             for unit in units:
                 for stream, rate in unit.rates.items():
                     decide(rate, self._logs[stream].head, self._percent[unit.cls], unit.owner, manifest)
-        unknown = [name for name in found.orders if not self._loads.known(name)]
-        orders = {name: replace(found.orders[name], drop=0.0) for name in unknown}
-        self.latest = found = replace(found, orders={**found.orders, **orders})
         self._percent = {name: round(100 * drop) for name, drop in found.drops.items()}
+        self.latest = found
         return found

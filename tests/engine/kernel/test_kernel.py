@@ -78,6 +78,16 @@ def test_it_makes_no_difference_which_atoms_find_the_rows(data):
 
 
 @given(st.data())
+def test_it_makes_no_difference_what_is_computed_apart(data):
+    """Whatever an operation mentions twice is a formula of its own, however little work it is."""
+    queries = dict(enumerate(data.draw(st.lists(generated.segments(), min_size=1, max_size=8))))
+    with mock.patch("headgate.engine.kernel.expressions._WORTH", 0.1):
+        kernel = kernel_of(queries)
+    for _ in range(2):
+        check(kernel, queries, data.draw(generated.tables()))
+
+
+@given(st.data())
 def test_joined_queries_find_what_each_finds_alone(data):
     table = data.draw(generated.tables(12))
     joins = data.draw(st.lists(generated.lookups(), min_size=1, max_size=2))
