@@ -64,7 +64,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
-demo: $(STAMP)  ## run sixty queries on Spark under a load past capacity, by two policies
+demo: $(STAMP)  ## run sixty queries on Spark under a load past capacity, served in three ways
 	@$(call check_java)
 	$(BIN)/headgate demo
 

@@ -205,6 +205,30 @@ def test_labels_are_classes_to_a_policy_that_goes_by_them_and_streams_may_come_l
         assert {each.name for each in engine.status().classes} == {"one", "two"}
 
 
+def test_a_class_gets_another_priority_while_queries_run(spark, tmp_path):
+    source = Fed()
+    with Engine(spark, tmp_path) as engine:
+        engine.stream("s", source, event_time="t")
+        engine.query_class("alerts", priority=3, delay_target="1s")
+        engine.query_class("boards", priority=1, delay_target="5s")
+        engine.query("a", "SELECT v FROM s", cls="alerts")
+        engine.query("b", "SELECT v FROM s", cls="boards")
+        engine.prioritise("boards", 2)
+        engine.start()
+        source.feed(10)
+        until(lambda: len(column(engine, "a")) == 10)
+        engine.prioritise("alerts", 8)
+        source.feed(10, 10)
+        until(lambda: len(column(engine, "a")) == 20 and len(column(engine, "b")) == 20)
+        shown = {each.name: each for each in engine.status().classes}
+        assert {name: each.priority for name, each in shown.items()} == {"alerts": 8, "boards": 2}
+        assert {name: each.share for name, each in shown.items()} == pytest.approx({"alerts": 0.8, "boards": 0.2})
+        for name, priority, got in (("alert", 2, "'alert'"), ("alerts", 0, "0")):
+            with pytest.raises(InputError) as refused:
+                engine.prioritise(name, priority)
+            assert str(refused.value.got) == got
+
+
 def test_a_control_period_sees_what_each_class_did(spark, tmp_path, monkeypatch):
     made = []
 

@@ -14,6 +14,7 @@ from headgate.engine import sink, source
 from headgate.engine.explain import explained, shown, text
 from headgate.engine.explain.written import lookups, shape
 from headgate.engine.kernel.ir import Call, Column, Grouping, Literal, Lookup, Parameter, Part, Segment
+from headgate.model.classes import QueryClass
 
 A, B, NAME = Column("a", "int"), Column("b", "int"), Column("name", "string")
 ONE, TWO, ANY = Literal(1, "int"), Literal(2, "int"), Parameter(0, "int")
@@ -124,6 +125,21 @@ def test_queries_of_a_stream_and_a_class_are_one_unit_and_alike_ones_one_shape(q
     }
     assert (sums.cls, sums.window, sums.queries) == ("default", "10s every 2s", 1)
     assert [shape.sql for shape in sums.shapes] == ["SELECT sym, sum(vol) FROM ticks GROUP BY sym"]
+
+
+def test_classes_are_said_with_what_they_are_promised(queries):
+    classes = [QueryClass("default", 1.0), QueryClass("alerts", 3.0, 0.5)]
+    found = explained(queries, classes)
+    assert [(each.name, each.queries, each.share, each.delay_target) for each in found.classes] == [
+        ("alerts", 303, 0.75, 0.5),
+        ("default", 3, 0.25, None),
+    ]
+    console = Console(file=io.StringIO(), width=100)
+    for part in shown(found):
+        console.print(part)
+    said = " ".join(console.file.getvalue().split())
+    assert "alerts 303 3 75 % 500 ms default 3 1 25 % none, nothing is dropped" in said
+    assert explained(queries).classes == ()
 
 
 def test_what_is_shared_is_said_with_the_number_of_queries(queries):

@@ -1,4 +1,4 @@
-"""`headgate demo`: sixty queries on Spark under a load that rises past capacity, by two policies."""
+"""`headgate demo`: sixty queries on Spark under a load that rises past capacity, served in three ways."""
 
 import json
 import tempfile
@@ -30,7 +30,7 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
     no_view: Annotated[bool, typer.Option("--no-view", help="Lines of text, even in a terminal.")] = False,
 ) -> None:
-    """Run sixty queries over market ticks on Spark: a load past capacity, served by two policies in turn."""
+    """Run sixty queries over market ticks on Spark: a load past capacity, served in three ways in turn."""
     from headgate.demo.market import run
 
     out, err = stdout(), Console(stderr=True, highlight=False)
@@ -46,37 +46,35 @@ def demo(
 
 
 def closing(rounds: Sequence[tuple[str, "Snapshot"]]) -> list[Table | Text]:
-    """What each class of queries got from each policy, and the ratio."""
+    """What each class of queries got in each round."""
     from headgate.engine.closing import classes
-    from headgate.engine.readable import count, span
+    from headgate.engine.readable import share, span
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("\nclass")
-    table.add_column("\nqueries", justify="right")
-    for heading in ("mean response", "p99", "slowdown rms"):
-        for i, (policy, _) in enumerate(rounds):
-            table.add_column(f"{'' if i else heading}\n{policy}", justify="right", no_wrap=True)
-    table.add_column("\nsooner", justify="right", style="bold", no_wrap=True)
-    by_policy = [{g["name"]: g for g in classes(snapshot)} for _, snapshot in rounds]
-    for name, first in by_policy[0].items():
-        found = [each[name] for each in by_policy]
-        cells = [span(of[figure]) for figure in ("response_mean", "response_p99") for of in found]
-        cells += [count(of["slowdown_rms"]) for of in found]
-        gain = first["response_mean"] / found[-1]["response_mean"]
-        table.add_row(name, str(first["queries"]), *cells, f"{gain:.1f}×")
-    (base, _), (chosen, last) = rounds[0], rounds[-1]
-    units = len({query["unit"] for query in last["queries"]})
+    for heading in ("\nclass", "\nqueries", "\ntarget"):
+        table.add_column(heading, justify="left" if "class" in heading else "right")
+    for heading in ("mean response", "p99"):
+        for i, (name, _) in enumerate(rounds):
+            table.add_column(f"{'' if i else heading}\n{name}", justify="right", no_wrap=True)
+    table.add_column(f"lost\n{rounds[-1][0]}", justify="right", style="bold", no_wrap=True)
+    by_round = [{row["name"]: row for row in classes(snapshot)} for _, snapshot in rounds]
+    for name, first in by_round[0].items():
+        times = [span(each[name][figure]) for figure in ("response_mean", "response_p99") for each in by_round]
+        lost = share(rounds[-1][1]["lost"][name])
+        table.add_row(name, str(first["queries"]), span(first["delay_target"]), *times, lost)
     said = (
-        f"\nThe same ticks, the same {len(last['queries'])} queries, one lane. Under {base} whoever came first goes "
-        f"first; {chosen} ran them as {units} units, by what their tuples had waited relative to what they cost."
+        f"\nThe same ticks and the same {len(rounds[-1][1]['queries'])} queries. Under fcfs whoever came first goes "
+        "first. bsd goes by what tuples have waited relative to what they cost, and runs alike queries together. "
+        "With classes, each has its share of the time by its priority; what cannot be in time is dropped, of the "
+        "class that has too much."
     )
-    return [Text("What the policy bought", style="bold"), table, Text(said)]
+    return [Text("What each round came to", style="bold"), table, Text(said)]
 
 
 def _json(rounds: Sequence[tuple[str, "Snapshot"]]) -> list[dict[str, Any]]:
     from headgate.engine.closing import document
 
-    return [{"policy": policy, **document(snapshot)} for policy, snapshot in rounds]
+    return [{"round": name, "lost": snapshot["lost"], **document(snapshot)} for name, snapshot in rounds]
 
 
 @contextmanager

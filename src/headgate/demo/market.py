@@ -1,10 +1,11 @@
 """Sixty queries over market ticks on Spark, and a load that rises past what the machine can do.
 
-The same arrivals are served twice on one engine: first come first served, then as Headgate does by default.
+The same arrivals are served three times on one engine: first come first served; by BSD, fused; and as Headgate does
+by default where classes of queries have priorities and delay targets.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,13 @@ SEED = 7
 STEPS = ((8.0, 0.3), (8.0, 0.6), (8.0, 0.9))
 """Seconds, and the work relative to what one lane can do. The jobs around it, two or three seconds for all queries
 once, come on top: the last step is past capacity."""
-POLICIES = ("fcfs", AUTO)
+CLASSES = {"alerts": (6.0, "500ms"), "boards": (3.0, "2s"), "reports": (1.0, "5s")}
+"""Priorities and delay targets."""
+ROUNDS: Mapping[str, Mapping[str, Any]] = {
+    "fcfs": {"policy": "fcfs", "shed": "none"},
+    "bsd": {"policy": "bsd", "fuse": True, "shed": "none"},
+    "classes": {"policy": AUTO},
+}
 _SYMBOLS = 50
 _WARM_UP = 500
 _CALIBRATION = (800, 200, 1600, 400, 1200)
@@ -84,6 +91,8 @@ class Demo:
             self.engine = Engine(state=folder / "state")
         self.engine.spark.sparkContext.setLogLevel("ERROR")
         self.engine.stream("ticks", self._source, event_time="ts", delay="500ms", idle="2s")
+        for name, (priority, target) in CLASSES.items():
+            self.engine.query_class(name, priority=priority, delay_target=target)
         listed = queries()
         for i, query in enumerate(listed):
             progress(f"planning query {i + 1} of {len(listed)}")
@@ -93,18 +102,24 @@ class Demo:
 
     def calibrate(self) -> float:
         """Run trains of several lengths; gives the tuples per second that would keep one lane busy."""
-        self.engine.start("rr", fuse=False, train={"most": 5000})
+        self.engine.start("rr", fuse=False, train={"most": 5000}, shed="none")
         for n in (_WARM_UP, *_CALIBRATION):
             self._source.play(np.zeros(n))
             self._drain(lambda _: None)
         return 1 / sum(query.b for query in self.engine.status().queries)
 
-    def serve(self, policy: str, rate: float, show: Callable[[Snapshot], None]) -> Snapshot:
-        """One round under a policy, until everything is read."""
-        self.engine.switch(policy)
+    def serve(self, way: Mapping[str, Any], rate: float, show: Callable[[Snapshot], None]) -> Snapshot:
+        """One round in some way, until everything is read; with the share of tuples that each class has `lost`."""
+        self.engine.switch(**way)
+        before = {each.name: each for each in self.engine.status().classes}
         self._source.play(arrivals(rate))
         self._drain(show)
-        return asdict(self.engine.status())
+        status = self.engine.status()
+        lost = {}
+        for each in status.classes:
+            shed, done = (getattr(each, n) - getattr(before[each.name], n) for n in ("shed", "processed"))
+            lost[each.name] = shed / (shed + done)
+        return {**asdict(status), "lost": lost}
 
     def _drain(self, show: Callable[[Snapshot], None]) -> None:
         while True:
@@ -129,15 +144,15 @@ def arrivals(rate: float) -> Floats:
 def run(
     progress: Callable[[str], None], show: Callable[[str, Snapshot], None], folder: Path
 ) -> Sequence[tuple[str, Snapshot]]:
-    """Both rounds: each policy with what it came to."""
+    """All rounds: each with its name and what it came to."""
     demo = Demo(folder, progress)
     try:
         progress("measuring what the queries cost here")
         rate = demo.calibrate()
         found = []
-        for i, policy in enumerate(POLICIES):
-            title = f"round {i + 1} of {len(POLICIES)}: {policy}, {rate * STEPS[-1][1]:,.0f} ticks/s at the end"
-            found.append((policy, demo.serve(policy, rate, partial(show, title))))
+        for i, (name, way) in enumerate(ROUNDS.items()):
+            title = f"round {i + 1} of {len(ROUNDS)}: {name}, {rate * STEPS[-1][1]:,.0f} ticks/s at the end"
+            found.append((name, demo.serve(way, rate, partial(show, title))))
         return found
     finally:
         demo.engine.stop()

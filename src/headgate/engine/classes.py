@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 
 from headgate.errors import InputError
@@ -25,14 +26,22 @@ class Classes:
             raise InputError("every class has a name of its own", f"a second '{name}'", remedy)
         self._named[name] = QueryClass(name, priority, target)
 
+    def prioritise(self, name: str, priority: float) -> None:
+        """Give a class another priority."""
+        if name not in self._named:
+            raise self._unknown("a class that is named can be given another priority", name)
+        self._named[name] = replace(self._named[name], priority=priority)
+
     def of(self, name: str) -> QueryClass:
         """The class of a query; where none is named, any word is one."""
         if name in self._named or name == DEFAULT or not self._named:
             return self._named.get(name, QueryClass(name))
+        raise self._unknown("the class of a query is one of those that are named", name)
+
+    def _unknown(self, rule: str, name: str) -> InputError:
         near = get_close_matches(name, self._named, n=1)
         hint = f"Did you mean '{near[0]}'? " if near else ""
-        rule = "the class of a query is one of those that are named"
-        raise InputError(rule, f"'{name}'", f"{hint}There are {', '.join(self._named)}.")
+        return InputError(rule, f"'{name}'", f"{hint}There are {', '.join(self._named) or 'none'}.")
 
     def all(self, used: Iterable[str]) -> list[QueryClass]:
         """The classes that are named, and those that queries use without."""

@@ -159,6 +159,7 @@ def explain(
 def _explained(pipeline: "Pipeline", state: Path, err: Console) -> "Explanation":
     """What an engine on this machine makes of a pipeline whose results go nowhere."""
     from headgate.engine.explain import explained
+    from headgate.engine.pipeline.policies import CLASSED
     from headgate.engine.regime import AUTO
     from headgate.engine.sink import discard
 
@@ -167,9 +168,8 @@ def _explained(pipeline: "Pipeline", state: Path, err: Console) -> "Explanation"
     queries = {name: replace(query, sink=discard()) for name, query in pipeline.queries.items()}
     trial = replace(pipeline, state=state, lanes="jobs", sync=False, master=None, queries=queries)
     with _logged(err, held=False), _planned(trial, err) as engine:
-        return explained(
-            engine.queries.values(), fuse=pipeline.policy == AUTO if fuse is None else fuse, resident=resident
-        )
+        fuses = pipeline.policy in (AUTO, *CLASSED) if fuse is None else fuse
+        return explained(engine.queries.values(), engine.classes, fuse=fuses, resident=resident)
 
 
 def _with(loaded: "Pipeline", policy: str | None, state: Path | None, master: str | None) -> "Pipeline":

@@ -213,6 +213,16 @@ class Engine:
             self._classes.keeps_shed.add(name)
         self._scheduler.targets = self._classes.targets
 
+    def prioritise(self, cls: str, priority: float) -> None:
+        """Give a class that is named another priority, also while the engine runs: shares follow at once.
+
+        Figures of response and slowdown begin anew.
+        """
+        self._classes.prioritise(cls, priority)
+        if self._started:
+            self._reschedule()
+            self._placing.look()
+
     def query(
         self,
         name: str,
@@ -300,8 +310,7 @@ class Engine:
         if self._started:
             if self._scheduled is not None and cls not in self._scheduled:
                 # Nobody has planned with such a class.
-                self._placing.rest()
-                self._scheduler.call(self._use)
+                self._reschedule()
             self._placing.place(made)
             self._placing.look()
 
@@ -449,9 +458,13 @@ class Engine:
         regime(wish, given)
         managed(wish, given, self._logs)
         self._wish = wish
+        self._reschedule()
+        self._placing.place_again(list(self._queries.values()))
+
+    def _reschedule(self) -> None:
+        """Plan anew, as it is wished and with the classes that there are now."""
         self._placing.rest()
         self._scheduler.call(self._use)
-        self._placing.place_again(list(self._queries.values()))
 
     def _use(self) -> None:
         """Begin to schedule and to shed as it is wished, with the classes that there are."""
@@ -557,6 +570,11 @@ class Engine:
     def queries(self) -> Mapping[str, LiveQuery]:
         """The registered queries."""
         return dict(self._queries)
+
+    @property
+    def classes(self) -> Sequence[QueryClass]:
+        """The classes of queries, if any is named."""
+        return self._all_classes() if self._classes else []
 
     def status(self) -> Snapshot:
         """How everything fares, now, or at the end if it is stopped."""

@@ -139,6 +139,7 @@ class KernelUnit:
 
     def _install(self, queries: Sequence[LiveQuery]) -> None:
         """Write the queries into the program, those of one shape together."""
+        self.fresh = True
         by_shape: dict[object, list[tuple[LiveQuery, Compiled]]] = {}
         for query in queries:
             if query.compiled is None:

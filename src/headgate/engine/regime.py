@@ -97,7 +97,8 @@ def _bounds(train: Train | Mapping[str, float] | None, empty: float, *, classed:
 
 
 def _rounds(classes: Sequence[QueryClass], known: Collection[str]) -> dict[str, Any]:
-    """How long the round of a class scheduler is, where it has one: short against the delay targets."""
+    """How long the round or slot of a class scheduler is, where it has one: short against the delay targets."""
     shortest = min(each.delay_target for each in classes)
-    given = {"period": min(_LONGEST_ROUND, max(_SHORTEST_ROUND, shortest / 10)), "inner": _BEST}
+    period = min(_LONGEST_ROUND, max(_SHORTEST_ROUND, shortest / 10))
+    given = {"period": period, "inner": _BEST, "q0": _SHORTEST_ROUND, "q_max": period}
     return {name: value for name, value in given.items() if name in known}

@@ -527,7 +527,9 @@ class Scheduler:
             outcome = Outcome(run, done.started, done.finished, results)
             if self.shedding:
                 self.shedding.ran(unit, self._models[outcome.run.unit].cost, done, oldest)
-            self._measured.observe(outcome)
+            if not unit.fresh:
+                self._measured.observe(outcome)
+            unit.fresh = False
             policy.observe(outcome)
             if isinstance(policy, ByClass) and done.waited:
                 policy.responded(unit.cls, answered.times)

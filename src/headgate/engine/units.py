@@ -44,6 +44,8 @@ class LiveUnit(Protocol):
     busy: bool
     hold: int | None
     served: Served
+    fresh: bool
+    """Whether something of it has never run: what loads and compiles first says little of the runs after it."""
 
     @property
     def limit(self) -> float:
@@ -113,6 +115,7 @@ class SingleUnit:
     def __init__(self, query: LiveQuery) -> None:
         self.name, self.queries, self.busy = query.name, (query,), False
         self.hold: int | None = None
+        self.fresh = True
         self.served = Served(query.name, query.cls, FREE)
         self._query = query
 

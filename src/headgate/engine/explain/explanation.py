@@ -1,5 +1,6 @@
 """How queries are evaluated: together in units, by shape, or each by itself. Plain values, for `--json`."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from headgate.engine.kernel.ir import Call, Lookup, Node, Segment
 from headgate.engine.query import LiveQuery
 from headgate.engine.sql.plan import ByPanes, BySession, PerTrain, PerWindow
 from headgate.engine.windows import Window
+from headgate.model.classes import QueryClass, ranked, shares
 
 Runner = Literal["kernel", "Spark"]
 
@@ -70,16 +72,37 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Class:
+    """A class: the share of the time that its priority gives it, and how long its results may take."""
+
+    name: str
+    queries: int
+    priority: float
+    share: float
+    delay_target: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
-    """The units of the kernel, and every query; whether fusing is on, and resident lanes are there."""
+    """The units of the kernel, and every query; whether fusing is on, and resident lanes are there.
+
+    The classes that the pipeline names, the most important first; none if it names none.
+    """
 
     fuse: bool
     resident: bool
     units: tuple[Unit, ...]
     queries: tuple[Query, ...]
+    classes: tuple[Class, ...] = ()
 
 
-def explained(queries: Iterable[LiveQuery], *, fuse: bool = True, resident: bool = True) -> Explanation:
+def explained(
+    queries: Iterable[LiveQuery],
+    classes: Sequence[QueryClass] = (),
+    *,
+    fuse: bool = True,
+    resident: bool = True,
+) -> Explanation:
     """What an engine makes of queries that begin together, with fusing and resident lanes or without."""
     every = list(queries)
     units: dict[tuple[Kin, str | None], list[tuple[LiveQuery, Compiled]]] = {}
@@ -94,7 +117,15 @@ def explained(queries: Iterable[LiveQuery], *, fuse: bool = True, resident: bool
         places |= {query.name: (number, numbers[compiled.shape]) for query, compiled in members}
         made.append(_unit(kin, [compiled for _, compiled in members]))
     found = tuple(_query(query, places.get(query.name)) for query in every)
-    return Explanation(fuse, resident, tuple(made), found)
+    return Explanation(fuse, resident, tuple(made), found, tuple(_classes(classes, every)))
+
+
+def _classes(classes: Sequence[QueryClass], queries: Sequence[LiveQuery]) -> Iterator[Class]:
+    counts = Counter(query.cls for query in queries)
+    by_priority = shares(classes) if classes else {}
+    for each in ranked(classes):
+        target = each.delay_target if math.isfinite(each.delay_target) else None
+        yield Class(each.name, counts[each.name], each.priority, by_priority[each.name], target)
 
 
 def _query(query: LiveQuery, place: tuple[int, int] | None) -> Query:

@@ -7,7 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.engine.explain.conditions import Condition
-from headgate.engine.explain.explanation import Explanation, Query, Shared, Unit
+from headgate.engine.explain.explanation import Class, Explanation, Query, Shared, Unit
+from headgate.engine.readable import share, span
 
 _MOST_NAMES = 3
 _MOST_ROWS = 20
@@ -22,6 +23,8 @@ def shown(explanation: Explanation) -> Iterator[RenderableType]:
     if not explanation.fuse:
         said = "fusing is off: a policy is named, or the file says fuse: false; with fuse: true, queries run together"
         yield Text(said, style="yellow")
+    if explanation.classes:
+        yield from _headed("classes", _classes(explanation.classes))
     members: list[list[Query]] = [[] for _ in explanation.units]
     for query in kernel:
         members[query.unit or 0].append(query)
@@ -33,6 +36,17 @@ def shown(explanation: Explanation) -> Iterator[RenderableType]:
         yield from _headed("in units of their own", _singles(singles))
     if spark:
         yield from _headed("on Spark plans of their own", _spark(spark))
+
+
+def _classes(classes: Sequence[Class]) -> Table:
+    rows = [
+        (each.name, f"{each.queries:,}", f"{each.priority:g}", share(each.share), _target(each)) for each in classes
+    ]
+    return _table(("class", "queries", "priority", "share of the time", "delay target"), rows)
+
+
+def _target(each: Class) -> str:
+    return "none, nothing is dropped" if each.delay_target is None else span(each.delay_target)
 
 
 def _unit(unit: Unit, queries: Sequence[Query]) -> Iterator[RenderableType]:

@@ -4,12 +4,18 @@ from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
+from pydantic.config import JsonDict
 
 from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
-from headgate.engine.pipeline.values import Count, LongerTime
+from headgate.engine.pipeline.values import Count, LongerTime, Seed, Switch
 from headgate.engine.regime import AUTO
 from headgate.fields import choice, number, or_all, whole_number
+from headgate.policy.classes.inversion import MODULES
+from headgate.policy.classes.mbd import Selectivity
+from headgate.policy.classes.programs import VARIANTS
 from headgate.policy.classes.registry import SCHEDULERS
+from headgate.policy.classes.turns import Base
+from headgate.policy.classes.window import Level
 from headgate.policy.clusters import KINDS
 from headgate.policy.pruning import SEARCHES
 from headgate.policy.registry import POLICIES
@@ -31,6 +37,13 @@ CountOrAll = Annotated[
 
 def _one_of(words: Collection[str]) -> tuple[BeforeValidator, WithJsonSchema]:
     return BeforeValidator(choice("word", words)), WithJsonSchema({"enum": list(words)})
+
+
+def _level(value: object) -> object:
+    return value if value == "mean" else number(above=0, such_as=75)(value)
+
+
+_LEVELS: JsonDict = {"anyOf": [{"const": "mean"}, {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 100}]}
 
 
 class TrainSpec(FilledSpec):
@@ -65,11 +78,33 @@ class PolicySpec(ShortSpec):
     search: Annotated[str, *_one_of(SEARCHES)] | None = Field(
         None, description="bsd-clustered: how the best is found."
     )
-    period: LongerTime | None = Field(None, description="cqc: how long a round of all classes lasts.")
-    inner: Annotated[str, *_one_of(POLICIES)] | None = Field(None, description="cqc: the policy inside a class.")
     processing: Annotated[Processing, *_one_of(get_args(Processing))] | None = Field(
         None, description="bsd-clustered: whether a decision runs a whole cluster or one query."
     )
+    period: LongerTime | None = Field(None, description="cqc: how long a round of all classes lasts.")
+    inner: Annotated[str, *_one_of(POLICIES)] | None = Field(None, description="cqc: the policy inside a class.")
+    literal: Switch | None = Field(None, description="cqc: the printed update of credits, which rewards an excess.")
+    q0: LongerTime | None = Field(None, description="abd: how long slots are at first.")
+    q_max: LongerTime | None = Field(None, description="abd: how long slots may become.")
+    keep_order: Switch | None = Field(None, description="abd: frequencies stay in the order of the priorities.")
+    inversion: Annotated[str, *_one_of(("none", *MODULES))] | None = Field(
+        None, description="mbd, ambd: what is done when a class is slower than a less important one."
+    )
+    selectivity: Annotated[Selectivity, *_one_of(get_args(Selectivity))] | None = Field(
+        None, description="mbd, ambd: when costs are taken anew."
+    )
+    up: Switch | None = Field(None, description="mbd, ambd: priorities that are changed hold from the next round on.")
+    level: Annotated[Level, BeforeValidator(_level), WithJsonSchema(_LEVELS)] | None = Field(
+        None, description="abd, mbd, ambd: at which response times inversion is looked for: mean, or a percentile."
+    )
+    samples: Count | None = Field(None, description="abd, mbd, ambd: response times of a class before it is.")
+    variant: Annotated[str, *_one_of(VARIANTS)] | None = Field(
+        None, description="abd, mbd, ambd: how turns are spread over a round."
+    )
+    mprr_base: Annotated[Base, *_one_of(get_args(Base))] | None = Field(
+        None, description="mprr: what a priority is a part of, all of them or the highest."
+    )
+    seed: Seed | None = Field(None, description="mbd, ambd, mol: of what is left to chance.")
 
     @classmethod
     def known(cls, data: Mapping[str, object]) -> Collection[str]:
@@ -78,7 +113,7 @@ class PolicySpec(ShortSpec):
         if name == AUTO:
             return ["name"]
         if name in CLASSED:
-            return ["name", *(option for option in SCHEDULERS[name].options if option in cls.model_fields)]
+            return ["name", *SCHEDULERS[name].options]
         return ["name", *POLICIES[name].options] if name in POLICIES else super().known(data)
 
     @classmethod
