@@ -116,7 +116,11 @@ class Loads:
         for name in self.classes:
             mine = [(unit, cost(unit) or FREE) for unit in units if unit.cls == name]
             seen = self._cycle(name, mine, seconds, now, let_in[name])
-            found[name] = replace(seen, granted=shares[name] * self._busy.value)
+            granted = shares[name] * self._busy.value
+            if self._class(name).runs < _FEW:
+                # Whose costs are not known yet has its share to do: it neither sheds nor lends.
+                seen = replace(seen, offered=granted, queued=0.0, oldest=0.0)
+            found[name] = replace(seen, granted=granted)
         if sum(each.queued for each in found.values()) > worked:
             # Nobody could have done more: this is what lanes can do, between and around their runs too.
             self._busy.take(worked / seconds)
@@ -128,8 +132,7 @@ class Loads:
         cls = self._class(name)
         if cls.expected:
             cls.slowness.take(cls.worked / cls.expected)
-        # Whose costs are not known yet has no load.
-        slower = cls.slowness.value if cls.runs >= _FEW else 0.0
+        slower = cls.slowness.value
         offered = queued = age = 0.0
         streams: set[str] = set()
         for unit, cost in units:
@@ -139,7 +142,7 @@ class Loads:
             waits = unit.behind()
             if waits.pending:
                 queued += slower * cost.b * waits.pending * let_in
-                age = max(age, now - waits.oldest) if slower else 0.0
+                age = max(age, now - waits.oldest)
         seen = cls.output.close()
         done, worked = cls.done, cls.worked
         cls.done, cls.worked, cls.expected = 0, 0.0, 0.0

@@ -21,7 +21,7 @@ from headgate.policy.trains import Train
 AUTO = "auto"
 _BEST = "bsd"
 _SHORTEST_SLICE = 0.05
-_SHORTEST_ROUND, _LONGEST_ROUND = 0.02, 0.5
+_SHORTEST_ROUND, _LONGEST_ROUND = 0.02, 0.1
 """Of class schedulers, in seconds; between them, a tenth of the shortest delay target."""
 _MOST = 200_000
 
@@ -65,7 +65,7 @@ def regime(wish: Wish, given: Given) -> Regime:
     if name == AUTO:
         name = by_class.default(given.most_alike) if given.named else _BEST
     classed = name not in POLICIES and name in SCHEDULERS
-    bounds = _bounds(wish.train, given.empty_run, classed=classed)
+    bounds = _bounds(wish.train, given.empty_run, _round(given.classes) if classed else None)
     known = SCHEDULERS[name].options if classed else listed(name).options
     options = {**(_rounds(given.classes, known) if classed else {}), **wish.options}
     if "train" in known:
@@ -85,20 +85,26 @@ def managed(wish: Wish, given: Given, logs: Mapping[str, StreamLog]) -> Shedding
     return None if shed.mode == "none" else shedding(shed, given.classes, logs, given.lanes, time.time())
 
 
-def _bounds(train: Train | Mapping[str, float] | None, empty: float, *, classed: bool) -> Train:
-    """Those that are given; else a slice in which the overhead of a run is a tenth, or a third where classes wait."""
+def _bounds(train: Train | Mapping[str, float] | None, empty: float, turn: float | None) -> Train:
+    """Those that are given; else a slice in which the overhead of a run is a tenth, or a third where classes wait.
+
+    These have rounds in which each has its `turn`, and a run need not be shorter than that.
+    """
     if isinstance(train, Train):
         return train
     if unknown := set(train or ()) - {"most", "slice"}:
         remedy = "It has most, in tuples, and slice, in seconds."
         raise InputError("a known bound of a train", f"'{min(unknown)}'", remedy)
-    short = max(_SHORTEST_ROUND, 3 * empty) if classed else max(_SHORTEST_SLICE, 10 * empty)
+    short = max(_SHORTEST_SLICE, 10 * empty) if turn is None else max(turn, 3 * empty)
     return Train.of(**(train or {"slice": short, "most": _MOST}))
 
 
+def _round(classes: Sequence[QueryClass]) -> float:
+    """How long the round of a class scheduler is: short against the delay targets."""
+    return min(_LONGEST_ROUND, max(_SHORTEST_ROUND, min(each.delay_target for each in classes) / 10))
+
+
 def _rounds(classes: Sequence[QueryClass], known: Collection[str]) -> dict[str, Any]:
-    """How long the round or slot of a class scheduler is, where it has one: short against the delay targets."""
-    shortest = min(each.delay_target for each in classes)
-    period = min(_LONGEST_ROUND, max(_SHORTEST_ROUND, shortest / 10))
-    given = {"period": period, "inner": _BEST, "q0": _SHORTEST_ROUND, "q_max": period}
+    """What a class scheduler is told of that, by the options that it has."""
+    given = {"period": _round(classes), "inner": _BEST, "q0": _SHORTEST_ROUND, "q_max": _round(classes)}
     return {name: value for name, value in given.items() if name in known}

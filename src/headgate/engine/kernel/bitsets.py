@@ -21,7 +21,7 @@ _AT_ONCE = 1 << 20
 """So many words are looked at together."""
 _SAMPLE = 256
 _SELDOM = 64
-"""Trains after which it is asked again which operand leaves the fewest rows."""
+"""Trains after which a block is asked again which operand leaves the fewest rows; a few are in each train."""
 _ALL = np.uint64(2**64 - 1)
 
 
@@ -115,9 +115,9 @@ class Bitsets:
         return changed
 
     def _order(self, changed: list[Block], cells: Ints) -> bool:
-        """Ask some rows which operand leaves the fewest words, of all blocks now and then; whether any is another."""
+        """Ask some rows which operand leaves the fewest words, of a few blocks in turn; whether any is another."""
         self._runs += 1
-        asked = list(self._blocks.values()) if self._runs % _SELDOM == 0 else changed
+        asked = [*changed, *list(self._blocks.values())[self._runs % _SELDOM :: _SELDOM]]
         n = cells.shape[1]
         if not n or not asked:
             return False

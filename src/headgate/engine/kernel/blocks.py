@@ -15,6 +15,8 @@ Test = tuple[int, Ints, Ints, bool | Flags]
 
 WIDTH = 64
 """Bits of a word."""
+_CLEARLY = 0.8
+"""An operand that leaves less than so much of what another one does is worth a change."""
 
 
 class Block:
@@ -111,10 +113,13 @@ class Block:
         return words
 
     def order(self, sample: Sequence[Ints]) -> bool:
-        """Look first where the fewest words are left, given the cells of some rows; whether that is new."""
+        """Look first where clearly the fewest words are left, given the cells of some rows; whether that is new."""
         left = [np.count_nonzero(table[cells]) for table, cells in zip(self.tables, sample, strict=True)]
-        before, self.by = self.by, sorted(range(len(left)), key=left.__getitem__)
-        return self.by != before
+        best = sorted(range(len(left)), key=left.__getitem__)
+        if left[best[0]] >= _CLEARLY * left[self.by[0]]:
+            return False
+        self.by = best
+        return True
 
     def slots(self) -> Ints:
         """A slot for each bit."""
