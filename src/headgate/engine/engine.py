@@ -1,6 +1,5 @@
 """The engine: streams, tables and queries on one Spark session, scheduled until it is stopped."""
 
-import json
 import logging
 import math
 import re
@@ -12,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +27,7 @@ from headgate.engine.classes import Classes
 from headgate.engine.drafts import Draft, Drafts, Shown
 from headgate.engine.evaluation import Evaluation
 from headgate.engine.fused import KernelUnit
+from headgate.engine.gentle import gently
 from headgate.engine.intake import LiveStream
 from headgate.engine.lanes import JobLane
 from headgate.engine.letters import Letters
@@ -53,7 +52,7 @@ from headgate.engine.source.protocol import Source
 from headgate.engine.spans import seconds
 from headgate.engine.sql.plan import BySession, Plan
 from headgate.engine.status import NAME as STATUS
-from headgate.engine.status import Snapshot, snapshot
+from headgate.engine.status import Snapshot, snapshot, written
 from headgate.engine.tables import Table, Tables
 from headgate.engine.units import LiveUnit
 from headgate.engine.windows import Time, Window
@@ -651,7 +650,7 @@ class Engine:
     def _tick(self) -> None:
         """Let sinks do what is due by the time."""
         now = time.time()
-        for query in {id(query.sink): query for query in list(self._queries.values())}.values():
+        for query in {id(query.sink): query for query in gently(list(self._queries.values()))}.values():
             try:
                 query.sink.tick(now)
             except HeadgateError as error:
@@ -662,7 +661,7 @@ class Engine:
         file = self.state / STATUS
         temporary = file.with_suffix(".tmp")
         try:
-            temporary.write_text(json.dumps({"running": running, **asdict(found)}))
+            temporary.write_text(written(found, running=running))
             temporary.rename(file)
         except OSError as error:
             _log.warning("cannot write %s: %s", file, error.strerror)

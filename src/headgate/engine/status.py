@@ -1,11 +1,13 @@
 """How an engine fares, as values: what `headgate top` shows, and what a run leaves behind as JSON."""
 
 import itertools
+import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 
+from headgate.engine.gentle import gently
 from headgate.engine.intake import LiveStream
 from headgate.engine.query import LiveQuery
 from headgate.engine.scheduler import Scheduler
@@ -161,7 +163,7 @@ def snapshot(
     of_streams = tuple(_stream(name, stream) for name, stream in list(streams.items()))
     # More than one can look at, and than could be written every half second.
     listed = itertools.islice(list(queries.values()), _LISTED)
-    of_queries = tuple(_query(query, scheduler.home(query), scheduler, now) for query in listed)
+    of_queries = tuple(_query(query, scheduler.home(query), scheduler, now) for query in gently(listed))
     return Snapshot(
         now,
         now - began,
@@ -183,6 +185,14 @@ def snapshot(
             len(queries) - len(of_queries),
         ),
     )
+
+
+def written(found: Snapshot, *, running: bool) -> str:
+    """The snapshot as the JSON of the status file."""
+    names = [field.name for field in fields(QueryStatus)]
+    rows = (json.dumps({name: getattr(query, name) for name in names}) for query in gently(found.queries))
+    rest = json.dumps({"running": running, **asdict(replace(found, queries=()))})
+    return rest.replace('"queries": []', f'"queries": [{", ".join(rows)}]', 1)
 
 
 def _stream(name: str, stream: LiveStream) -> StreamStatus:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from headgate.engine import memory
 from headgate.engine.kernel.program import Answer
 from headgate.engine.resident import answers, flight, unix
 from headgate.engine.resident.channel import Channel
@@ -18,6 +19,9 @@ from headgate.engine.resident.messages import Answered, Beat, Failed, Run
 
 BEAT = 0.5
 """Seconds between two signs of life."""
+
+_TIDY = 64
+"""Runs from one collection of garbage to the next, each of what has been made since the last one."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +36,7 @@ def serve(resident: Resident) -> None:
     threading.Thread(target=_beat, args=(channel, over), name="headgate-beat", daemon=True).start()
     worker = Worker(channel, resident.most, Path(resident.folder))
     try:
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(ConnectionError), memory.uncollected():
             while worker.step():
                 pass
     finally:
@@ -46,6 +50,7 @@ class Worker:
     def __init__(self, channel: Channel, most: int, folder: Path) -> None:
         self._channel, self._most, self._folder = channel, most, folder
         self._kernels = Kernels()
+        self._runs = 0
 
     def step(self) -> bool:
         """Do as the next message says; False if it is the last."""
@@ -54,6 +59,7 @@ class Worker:
             return False
         for program in command.forget:
             self._kernels.forget(program)
+            memory.unsettle()
         try:
             self._kernels.apply(command.program, command.tables, command.changes)
             self._reply(command.number, self._kernels.run(command.program, command.source, command.given))
@@ -63,6 +69,9 @@ class Worker:
             _log.debug("run %d", command.number, exc_info=True)
             self._kernels.forget(command.program)
             self._channel.send(Failed(command.number, f"{type(error).__name__}: {error}"))
+        self._runs += 1
+        if self._runs % _TIDY == 0:
+            memory.settle()
         return True
 
     def _reply(self, number: int, answer: Answer) -> None:
