@@ -209,8 +209,8 @@ def test_a_class_gets_another_priority_while_queries_run(spark, tmp_path):
     source = Fed()
     with Engine(spark, tmp_path) as engine:
         engine.stream("s", source, event_time="t")
-        engine.query_class("alerts", priority=3, delay_target="1s")
-        engine.query_class("boards", priority=1, delay_target="5s")
+        engine.query_class("alerts", priority=3, delay_target="60s")
+        engine.query_class("boards", priority=1, delay_target="60s")
         engine.query("a", "SELECT v FROM s", cls="alerts")
         engine.query("b", "SELECT v FROM s", cls="boards")
         engine.prioritise("boards", 2)
@@ -218,8 +218,9 @@ def test_a_class_gets_another_priority_while_queries_run(spark, tmp_path):
         source.feed(10)
         until(lambda: len(column(engine, "a")) == 10)
         engine.prioritise("alerts", 8)
-        source.feed(10, 10)
+        source.feed(10)
         until(lambda: len(column(engine, "a")) == 20 and len(column(engine, "b")) == 20)
+        until(lambda: all(each.share for each in engine.status().classes))
         shown = {each.name: each for each in engine.status().classes}
         assert {name: each.priority for name, each in shown.items()} == {"alerts": 8, "boards": 2}
         assert {name: each.share for name, each in shown.items()} == pytest.approx({"alerts": 0.8, "boards": 0.2})
@@ -250,7 +251,8 @@ def test_a_control_period_sees_what_each_class_did(spark, tmp_path, monkeypatch)
         assert sum(each.arrived for each in manager.seen) <= 1000
         assert sum(each.worked for each in manager.seen) > 0
         assert any(each.outputs for each in manager.seen)
-        assert all(each.granted <= 1.5 for each in manager.seen)
+        # One lane of each kind, until more has waited than they could do.
+        assert all(0 < each.granted <= 2 for each in manager.seen)
         assert manager.seen[-1].queued == 0
 
 
