@@ -50,7 +50,6 @@ SETTLED = 20
 for `STAYS` seconds."""
 NEARLY, STAYS = 1.1, 10.0
 
-
 Progress = Callable[[str], None]
 Row = dict[str, Any]
 

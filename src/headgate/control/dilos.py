@@ -129,19 +129,17 @@ class Management:
         used = max if self.prompt else fmean
         usage = {name: used(system.used) for system in self._systems for name in system.names}
         cycles = len(self._systems[0].used)
-        claims = self._claims(orders)
-        due = cycles == self.every or bool(claims)
-        if due:
+        ended, claims = cycles == self.every, self._claims(orders)
+        if ended or claims:
             for system in self._systems:
                 system.used.clear()
-        if self.mode != "dilos" or not due:
+        if self.mode != "dilos" or not (ended or claims):
             why = Why("shares as they were", {"cycles": float(cycles)})
             return Directive(orders, self.shares, usage, changed=False, why=why)
-        terms = {f"{x} of {name}": part[name] for name in usage for x, part in (("s", self._shares), ("u", usage))}
         before = self._shares
-        # Before the cycle is over nobody lends, and only what was lent is asked for.
-        asked = usage if cycles == self.every else {name: usage[name] if name in claims else 1.0 for name in usage}
-        changed = self._redistribute(asked)
+        terms = {f"{x} of {name}": part[name] for name in usage for x, part in (("s", before), ("u", usage))}
+        # Before the cycle has ended nobody lends, and only who claims its share asks for more.
+        changed = self._redistribute(usage if ended else {n: usage[n] if n in claims else 1.0 for n in usage})
         if self.prompt:
             orders = {name: _shared(order, self._shares[name] / before[name]) for name, order in orders.items()}
         return Directive(orders, self.shares, usage, changed, Why(self.redistribution.formula, terms))

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 Heard = tuple[float, NDArray[np.float64]]
 
 _POOL = "<pool name='{0}'><schedulingMode>FAIR</schedulingMode><weight>{1:g}</weight><minShare>0</minShare></pool>"
-_WARM = 4.0
+_WARM = 20.0
 """Seconds before anything is measured."""
 
 
