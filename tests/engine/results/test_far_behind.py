@@ -7,10 +7,10 @@ from engine.results.runs import Way
 from engine.results.same import difference
 
 WAYS = [
-    Way(("rr",), 1000, trains=5, stepwise=False),
-    Way(("auto",), 1000, trains=5, stepwise=False),
-    Way(("auto",), 500, trains=10, stepwise=False, lanes=(1, 1)),
-    Way(("bsd",), 100_000, trains=20, stepwise=False, lanes=(2, 2)),
+    Way(("rr",), 1000, trains=4, stepwise=False),
+    Way(("auto",), 1000, trains=4, stepwise=False),
+    Way(("auto",), 500, trains=8, stepwise=False, lanes=(1, 1)),
+    Way(("bsd",), 100_000, trains=12, stepwise=False, lanes=(2, 2)),
 ]
 
 pytestmark = pytest.mark.parametrize("run", WAYS, indirect=True, ids=str, scope="module")

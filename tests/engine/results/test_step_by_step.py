@@ -6,7 +6,7 @@ from engine.results.corpus import CORPUS
 from engine.results.runs import Way
 from engine.results.same import difference
 
-WAYS = [Way(("fcfs", "auto"), 200, trains=8, stepwise=True, lanes=(1, 1))]
+WAYS = [Way(("fcfs", "auto"), 200, trains=6, stepwise=True, lanes=(1, 1))]
 
 pytestmark = pytest.mark.parametrize("run", WAYS, indirect=True, ids=str, scope="module")
 
