@@ -84,6 +84,14 @@ def test_a_hint_moves_the_capacity_within_what_the_cores_can_do():
     assert manager.headroom == 1.2
 
 
+def test_where_the_scheduler_says_what_it_grants_a_hint_is_no_news():
+    manager = Backlog(D, headroom=0.8)
+    manager.cycle(seen(2.0, 3.0, worked=0.3, granted=0.2))
+    learnt = manager.headroom
+    manager.rescale(2.0)
+    assert manager.headroom == learnt
+
+
 def test_results_that_take_long_beyond_their_wait_leave_less_time_to_wait():
     manager = Backlog(D)
     late = Output(0.5, 0.5, 0.5, D)

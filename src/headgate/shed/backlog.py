@@ -49,6 +49,7 @@ class Backlog:
     cap: int = CAP
     cores: float = 1.0
     sheds: ClassVar[Sheds] = "read"
+    _granted: float = field(default=0.0, init=False)
     _queued: float = field(default=0.0, init=False)
     _wait: float = field(default=0.0, init=False)
     _beyond: float = field(default=0.0, init=False)
@@ -75,10 +76,12 @@ class Backlog:
         return Order(d, left, Why(FORMULA, {"C": C, "L": L, "W": wait, "W*": should, "h": h, "d": d}))
 
     def rescale(self, ratio: float) -> None:
-        """Follow the capacity."""
-        self.headroom = bounded(self.headroom * ratio, self.cores)
+        """Follow the capacity, unless the scheduler says what it grants: what is had beyond it stays as it is."""
+        if not self._granted:
+            self.headroom = bounded(self.headroom * ratio, self.cores)
 
     def _learn(self, seen: Cycle) -> None:
+        self._granted = seen.granted
         had = seen.worked / seen.seconds
         busy = min(self._queued, seen.queued) > seen.worked
         known = seen.granted or self.headroom
