@@ -84,3 +84,12 @@ def test_a_column_that_is_broken_breaks_what_depends_on_it_in_any_way():
     made = batch(formulas, broken={"v": "it is broken"})
     assert made.values([number]) == {}
     assert made.failed == {number: "it is broken"}
+
+
+def test_a_column_may_be_called_like_a_number():
+    formulas = Formulas()
+    wide = Call("Add", (long(), Column("#0", "bigint")), "bigint")
+    number = formulas.enter(pmod(wide, 20))
+    data = {**DATA, "#0": pl.Series("#0", [0, 0, 0, 0, 1])}
+    found = Batch(formulas, 5, data.__getitem__).values([number])[number]
+    assert found.to_list() == [4, 17, 6, None, 9]

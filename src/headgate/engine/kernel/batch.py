@@ -38,14 +38,14 @@ class Formulas:
             self.nodes.append(node)
             self.expressions.append(built.alias(str(number)))
             self.columns.append(frozenset(each.name for each in walk(node) if isinstance(each, Column)))
-            used = frozenset(built.meta.root_names()) - {_part(each) for each in parts}
-            self.mentioned.append((used, frozenset(each for each in parts if _part(each) in built.meta.root_names())))
+            names, named = frozenset(built.meta.root_names()), {_part(each): each for each in parts}
+            self.mentioned.append((names - named.keys(), frozenset(named[name] for name in names & named.keys())))
         return number
 
 
 def _part(number: int) -> str:
-    """The name of the column with the values of a formula."""
-    return f"#{number}"
+    """The name of the column with the values of a formula, which no column of a stream has."""
+    return f"\0{number}"
 
 
 class Batch:
