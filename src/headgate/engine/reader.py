@@ -11,6 +11,8 @@ import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,10 @@ HIDDEN = {
     "_kept": "double",
 }
 _STAMP = pa.timestamp("us", tz="UTC")
+_TOGETHER = 65_536
+"""Tuples from which on they are not read at once."""
+_TRAINS = 2048
+"""Trains that stay open: to open one takes longer than to read it, and every unit of a lane reads it."""
 
 
 @dataclass(frozen=True)
@@ -104,29 +110,50 @@ class TrainReader(DataSourceReader):
 
 
 def tuples(named: dict[str, Any], stream: str, columns: list[str]) -> Iterator[pa.Table]:
-    """The tuples of a stream that a job names, train by train."""
+    """The tuples of a stream that a job names, some trains at a time."""
     given = named.get("streams", {}).get(stream)
     if not given:
         return
-    dropper = Random(seed_of(stream))
-    for file, offset, count, first, before, percent in given["slices"]:
-        table = _open(file).slice(offset, count)
-        keep = dropper.keep(np.arange(first, first + count), percent / 100) if percent else None
-        if given["time"] and (named.get("window") or named.get("bounds") or named.get("on_time") is not None):
-            times = pc.cast(table.column(given["time"]), pa.int64()).to_numpy()
-            keep = _both(keep, _kept(named, times, before))
-            if not {"_time", "_pane", "_late"}.isdisjoint(columns):
-                table = table.append_column("_time", pa.array(times))
-                table = _with_panes(table, named.get("window"), times, before)
-        if "_position" in columns:
-            table = table.append_column("_position", pa.array(np.arange(first, first + count)))
-        if "_kept" in columns:
-            table = table.append_column("_kept", pa.array(np.full(count, 1 - percent / 100)))
-        for name in ("_time", "_pane", "_late"):
-            if name in columns and name not in table.column_names:
-                table = table.append_column(name, pa.nulls(count, pa.int64()))
-        table = table.select(columns)
-        yield table if keep is None else table.filter(pa.array(keep))
+    for slices in _bundles(given["slices"]):
+        yield _read(slices, named, stream, columns, given["time"])
+
+
+def _bundles(slices: list[Any]) -> Iterator[list[Any]]:
+    """The slices, some at a time: trains may be short, and what is done for many tuples at once costs little."""
+    bundle, n = [], 0
+    for each in slices:
+        bundle.append(each)
+        n += each[2]
+        if n >= _TOGETHER:
+            yield bundle
+            bundle, n = [], 0
+    if bundle:
+        yield bundle
+
+
+def _read(slices: list[Any], named: dict[str, Any], stream: str, columns: list[str], time: str | None) -> pa.Table:
+    _, _, counts, firsts, befores, percents = zip(*slices, strict=True)
+    stored = [name for name in _train(slices[0][0]).column_names if name in columns or name == time]
+    table = pa.concat_tables(_train(file).select(stored).slice(offset, n) for file, offset, n, *_ in slices)
+    starts = np.cumsum([0, *counts[:-1]])
+    positions = np.arange(table.num_rows) + np.repeat(np.array(firsts) - starts, counts)
+    before, percent = np.repeat(befores, counts), np.repeat(percents, counts) / 100
+    keep = Random(seed_of(stream)).keep(positions, percent) if any(percents) else None
+    if time and (named.get("window") or named.get("bounds") or named.get("on_time") is not None):
+        times = pc.cast(table.column(time), pa.int64()).to_numpy()
+        keep = _both(keep, _kept(named, times, before))
+        if not {"_time", "_pane", "_late"}.isdisjoint(columns):
+            table = table.append_column("_time", pa.array(times))
+            table = _with_panes(table, named.get("window"), times, before)
+    if "_position" in columns:
+        table = table.append_column("_position", pa.array(positions))
+    if "_kept" in columns:
+        table = table.append_column("_kept", pa.array(1 - percent))
+    for name in ("_time", "_pane", "_late"):
+        if name in columns and name not in table.column_names:
+            table = table.append_column(name, pa.nulls(table.num_rows, pa.int64()))
+    table = table.select(columns)
+    return table if keep is None else table.filter(pa.array(keep))
 
 
 def panes(named: dict[str, Any], columns: list[str]) -> Iterator[pa.Table]:
@@ -162,7 +189,18 @@ def _open(file: str) -> pa.Table:
         return pa.ipc.open_file(source).read_all()
 
 
-def _kept(named: dict[str, Any], times: Any, before: int) -> Any:  # noqa: ANN401 - arrays
+def _train(file: str) -> pa.Table:
+    """A train, which several units read one after the other."""
+    found = Path(file).stat()
+    return _mapped(file, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(_TRAINS)
+def _mapped(file: str, *_: int) -> pa.Table:
+    return _open(file)
+
+
+def _kept(named: dict[str, Any], times: Any, before: Any) -> Any:  # noqa: ANN401 - arrays
     if named.get("bounds"):
         start, end = named["bounds"]
         return (times >= start) & (times < end) & (before < end)
@@ -171,12 +209,12 @@ def _kept(named: dict[str, Any], times: Any, before: int) -> Any:  # noqa: ANN40
     return None
 
 
-def _with_panes(table: pa.Table, window: list[int] | None, times: Any, before: int) -> pa.Table:  # noqa: ANN401
+def _with_panes(table: pa.Table, window: list[int] | None, times: Any, before: Any) -> pa.Table:  # noqa: ANN401
     if not window:
         return table
     size, slide = window
     pane = int(np.gcd(size, slide))
     starts = times // pane * pane
     ends = ((times - size) // slide + 1) * slide + size
-    late = pa.array(np.full(len(times), before), mask=ends > before)
+    late = pa.array(before, mask=ends > before)
     return table.append_column("_pane", pa.array(starts)).append_column("_late", late)
