@@ -28,8 +28,11 @@ from headgate.shed.drops import CAP
 from headgate.shed.none import NoManager
 from headgate.shed.protocol import Cycle, LoadManager, Order, Sheds
 
-Mode = Literal["none", "common", "separate", "dilos"]
-"""No load manager, one for all classes, one per class, or one per class that the shares follow."""
+Mode = Literal["none", "common", "separate", "dilos", "dilos+sharing"]
+"""No load manager, one for all classes, one per class, or one per class that the shares follow.
+
+With sharing, queries of several classes also share work; who manages them needs not know that.
+"""
 
 _NEAR = 1e-6
 """A share that is by so much below the original one is that one."""
@@ -116,6 +119,11 @@ class Management:
         return dict(self._shares)
 
     @property
+    def _follow(self) -> bool:
+        """Whether shares follow usage."""
+        return self.mode in ("dilos", "dilos+sharing")
+
+    @property
     def sheds(self) -> Sheds:
         """Where drop rates apply."""
         managers = [system.manager for system in self._systems]
@@ -133,7 +141,7 @@ class Management:
         if ended or claims:
             for system in self._systems:
                 system.used.clear()
-        if self.mode != "dilos" or not (ended or claims):
+        if not self._follow or not (ended or claims):
             why = Why("shares as they were", {"cycles": float(cycles)})
             return Directive(orders, self.shares, usage, changed=False, why=why)
         before = self._shares
@@ -167,7 +175,7 @@ class Management:
 
     def _claims(self, orders: Mapping[str, Order]) -> set[str]:
         """Who is about to shed while it has less than its original share, and may have that at once."""
-        if self.mode != "dilos" or not self.prompt:
+        if not self._follow or not self.prompt:
             return set()
         own = original(list(self._classes.values()))
         return {name for name, order in orders.items() if order.drop and self._shares[name] < own[name] * (1 - _NEAR)}
@@ -239,4 +247,5 @@ def together(cycles: Sequence[Cycle]) -> Cycle:
         queued=math.fsum(each.queued for each in cycles),
         worked=math.fsum(each.worked for each in cycles),
         granted=math.fsum(each.granted for each in cycles),
+        fixed=math.fsum(each.fixed for each in cycles),
     )

@@ -169,7 +169,8 @@ def _explained(pipeline: "Pipeline", state: Path, err: Console) -> "Explanation"
     trial = replace(pipeline, state=state, lanes="jobs", sync=False, master=None, queries=queries)
     with _logged(err, held=False), _planned(trial, err) as engine:
         fuses = pipeline.policy in (AUTO, *CLASSED) if fuse is None else fuse
-        return explained(engine.queries.values(), engine.classes, fuse=fuses, resident=resident)
+        shares = pipeline.shed is not None and pipeline.shed.mode == "dilos+sharing"
+        return explained(engine.queries.values(), engine.classes, fuse=fuses, resident=resident, sharing=shares)
 
 
 def _with(loaded: "Pipeline", policy: str | None, state: Path | None, master: str | None) -> "Pipeline":

@@ -41,6 +41,7 @@ from headgate.engine.reader import JobInput
 from headgate.engine.regime import AUTO, Given, Wish, managed, regime
 from headgate.engine.resident.lane import Channel
 from headgate.engine.residents import Residents
+from headgate.engine.riding import Riding
 from headgate.engine.running import message
 from headgate.engine.scheduler import Scheduler
 from headgate.engine.session import session
@@ -480,7 +481,9 @@ class Engine:
             query.forget()
         self._scheduler.use(chosen.name, chosen.make, chosen.bounds.most, shedding)
         made = chosen.make()
-        self._placing.use(made.clusters if isinstance(made, ClusteredBsd) else None, fuse=chosen.fuses)
+        shares = shedding is not None and shedding.management.mode == "dilos+sharing"
+        riding = Riding(given.classes, shedding.percent) if shedding and shares and chosen.by_class else None
+        self._placing.use(made.clusters if isinstance(made, ClusteredBsd) else None, riding, fuse=chosen.fuses)
 
     def _given(self) -> Given:
         empty = statistics.median([query.empty_job for query in self._queries.values()] or [0.0])

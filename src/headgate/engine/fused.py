@@ -34,13 +34,19 @@ _COMMITS = 0.1
 _MOST_HELD = 64 << 20
 """Bytes of results that wait for a commit at most."""
 
+_CLOSING = 0.05
+"""Seconds of a run from which on no more windows are closed: many close at the same time, and others wait."""
+
 _MOST_BACKOFF = 5.0
 _made = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """What queries must have in common to run in one unit: the stream, the class, and the panes of their windows."""
+    """What queries must have in common to run in one unit: the stream, the class, and the panes of their windows.
+
+    Others may ride along that are of a lower class.
+    """
 
     stream: str
     cls: str
@@ -77,10 +83,12 @@ class KernelUnit:
         self.name = f"{log.name}-{next(_made)}" if len(queries) > 1 else queries[0].name
         self.busy = False
         self.hold: int | None = None
+        self.patience = float("inf")
         self.kin = Kin.of(queries[0])
         self.served = Served(self.name, self.kin.cls, FREE)
         self.losses = 0
         self.queries: tuple[LiveQuery, ...] = ()
+        self.classes: frozenset[str] = frozenset()
         self._log, self._tables = log, dict(tables)
         self._numbers = itertools.count()
         self._by_number: dict[int, LiveQuery] = {}
@@ -123,6 +131,7 @@ class KernelUnit:
         for query in queries:
             query.join(self.cohort)
         self.queries = (*self.queries, *queries)
+        self.classes |= {query.cls for query in queries}
         if self.name in self._number_of and len(self.queries) > 1:
             # That name is the query's, for when it runs by itself.
             self.name = f"{self._log.name}-{next(_made)}"
@@ -184,6 +193,9 @@ class KernelUnit:
                 each.pop(query.name, None)
             query.leave(position)
         self.queries = tuple(query for query in self.queries if query.name not in gone)
+        self.classes = frozenset(query.cls for query in self.queries)
+        if self.queries and self.kin.cls not in self.classes:
+            self.kin = replace(self.kin, cls=self.queries[0].cls)
 
     def install_again(self, tables: Mapping[str, str]) -> None:
         """Go on with other snapshots of tables, and queries that were compiled anew for them: a new program."""
@@ -196,7 +208,7 @@ class KernelUnit:
 
     @property
     def cls(self) -> str:
-        """The class of all of them."""
+        """The class of all of them, or of those with whom the others ride."""
         return self.kin.cls
 
     def behind(self) -> Waiting:
@@ -219,6 +231,8 @@ class KernelUnit:
         # What a query of several has to wait for, it waits for in a unit of its own.
         if self.busy or now < max(self._until, first.resting) or first.status != "running":
             return NOTHING
+        if now >= self.patience:
+            self.hold, self.patience = None, float("inf")
         found = held(queued(self._log, self.cohort.position), self.hold)
         if found.pending:
             return found
@@ -283,12 +297,14 @@ class KernelUnit:
                 partials |= {self._by_number[k].name: part.rows.slice(at, n) for k, at, n in part.each()}
         window = self.kin.window
         late = self._log.late(low, high, window) if window and high > low else 0
+        enough = time.perf_counter() + _CLOSING
         for name, panes in self._panes.items():
             if name in failed:
                 continue
             query = self._by_number[self._number_of[name]]
             try:
-                close = partial(self._close, name, executor)
+                in_time = time.perf_counter() < enough
+                close = partial(self._close, name, executor) if in_time else None
                 step = panes.absorb(query.progress, partials.get(name), low, high, close, late)
                 steps.append((query, step))
             except HeadgateError as error:

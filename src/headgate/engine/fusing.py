@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from headgate.engine.fused import KernelUnit
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.query import LiveQuery
+from headgate.engine.riding import Riding
 from headgate.engine.scheduler import Scheduler
 from headgate.model.sharing import Branch, pdt_opt
 from headgate.model.unit import Unit
@@ -34,6 +35,9 @@ seconds, below which no measurement is believed."""
 _PATIENCE = 5.0
 """Seconds between two changes of the units of one stream."""
 
+_WAIT, _LONGEST_WAIT = 0.1, 0.2
+"""The part of its delay target for which a host waits for those who would ride with it, and the most in seconds."""
+
 _LEAST = 1e-12
 _log = logging.getLogger(__name__)
 
@@ -41,8 +45,8 @@ _log = logging.getLogger(__name__)
 class Fuser:
     """Fuses the queries of a stream that the kernel runs, and takes units apart that have become heavy."""
 
-    def __init__(self, scheduler: Scheduler, clusters: int | None = None) -> None:
-        self._scheduler, self._clusters = scheduler, clusters
+    def __init__(self, scheduler: Scheduler, clusters: int | None = None, riding: Riding | None = None) -> None:
+        self._scheduler, self._clusters, self._riding = scheduler, clusters, riding
         # A meeting is not left while it is about to fuse.
         self._lock = threading.Lock()
         self._over = False
@@ -54,6 +58,7 @@ class Fuser:
         with self._lock:
             if self._over:
                 return
+            self._ride(log, now)
             units = [u for u in self._scheduler.units if isinstance(u, KernelUnit) and u.kin.stream == log.name]
             for kin in dict.fromkeys(unit.kin for unit in units):
                 alike = [unit for unit in units if unit.kin == kin]
@@ -72,6 +77,9 @@ class Fuser:
                 unit.hold = None
         self._scheduler.wake()
 
+    def _may_ride(self, unit: KernelUnit) -> bool:
+        return bool(unit.queries) and unit.hold is None and self._may_fuse(unit)
+
     def _may_fuse(self, unit: KernelUnit) -> bool:
         well = unit.queries[0].status == "running" and not unit.queries[0].attempts
         return well and unit.name not in self._kept_apart and not unit.losses
@@ -89,6 +97,44 @@ class Fuser:
             _log.info("stream %s: %d queries run as one unit", log.name, len(first.queries))
         if len(there) == len(units) - 1:
             first.hold = None
+            self._scheduler.wake()
+
+    def _ride(self, log: StreamLog, now: float) -> None:
+        """Let queries get off whose host is better off alone, and others board one with whom they have caught up."""
+        units = [u for u in self._scheduler.units if isinstance(u, KernelUnit) and u.kin.stream == log.name]
+        for unit in units:
+            classes = unit.classes
+            if len(classes) > 1 and not (self._riding and self._riding.suits(unit.cls, classes)):
+                by_class = [
+                    [q for q in unit.queries if q.cls == cls] for cls in sorted(classes, key=lambda c: c != unit.cls)
+                ]
+                if self._scheduler.split(unit, by_class):
+                    _log.info("stream %s: %d classes that shared a unit run apart", log.name, len(classes))
+        if self._riding is None:
+            return
+        for host in units:
+            if self._may_ride(host) and self._riding.open(host.cls, now):
+                for unit in units:
+                    if self._may_ride(host) and self._may_ride(unit) and unit.kin.window == host.kin.window:
+                        self._board(log, host, unit, now)
+
+    def _board(self, log: StreamLog, host: KernelUnit, unit: KernelUnit, now: float) -> None:
+        """Let the queries of a unit that may do so ride with a host; who is ahead waits a moment for the other."""
+        riding = self._riding
+        if riding is None or not riding.above(unit.cls, host.cls):
+            return
+        riders = riding.guests(host.queries, unit.queries)
+        if not riders:
+            return
+        if self._scheduler.board(host, unit, riders):
+            _log.info("stream %s: %d queries of class %s ride with %s", log.name, len(riders), unit.cls, host.cls)
+            return
+        measured = self._scheduler.measured(unit.name)
+        wait = min(_LONGEST_WAIT, _WAIT * riding.targets[host.cls])
+        at = max(host.cohort.position, unit.cohort.position)
+        if measured and measured.cost.of(at - unit.cohort.position) < wait:
+            host.patience = unit.patience = now + wait
+            host.hold = unit.hold = at
             self._scheduler.wake()
 
     def _part(self, unit: KernelUnit, now: float) -> None:

@@ -117,9 +117,9 @@ class Loads:
             mine = [(unit, cost(unit) or FREE) for unit in units if unit.cls == name]
             seen = self._cycle(name, mine, seconds, now, let_in[name])
             granted = shares[name] * self._busy.value
-            if self._class(name).runs < _FEW:
+            if mine and self._class(name).runs < _FEW:
                 # Whose costs are not known yet has its share to do: it neither sheds nor lends.
-                seen = replace(seen, offered=granted, queued=0.0, oldest=0.0)
+                seen = replace(seen, offered=granted, fixed=0.0, queued=0.0, oldest=0.0)
             found[name] = replace(seen, granted=granted)
         if sum(each.queued for each in found.values()) > worked:
             # Nobody could have done more: this is what lanes can do, between and around their runs too.
@@ -133,12 +133,13 @@ class Loads:
         if cls.expected:
             cls.slowness.take(cls.worked / cls.expected)
         slower = cls.slowness.value
-        offered = queued = age = 0.0
+        offered = fixed = queued = age = 0.0
         streams: set[str] = set()
         for unit, cost in units:
             streams.update(unit.rates)
             rate = sum(self._streams[stream].rate.value for stream in unit.rates if stream in self._streams)
-            offered += slower * (cost.b * rate + cost.a * self._pace[unit.name].value)
+            offered += slower * cost.b * rate
+            fixed += slower * cost.a * self._pace[unit.name].value
             waits = unit.behind()
             if waits.pending:
                 queued += slower * cost.b * waits.pending * let_in
@@ -149,7 +150,8 @@ class Loads:
         arrived = sum(stream.arrived for name, stream in self._streams.items() if name in streams)
         return Cycle(
             seconds=seconds,
-            offered=offered,
+            offered=offered + fixed,
+            fixed=fixed,
             outputs=(seen,) if seen else (),
             oldest=age,
             arrived=arrived,

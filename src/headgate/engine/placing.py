@@ -10,9 +10,29 @@ from headgate.engine.intake import LiveStream
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.query import LiveQuery
 from headgate.engine.residents import Residents
+from headgate.engine.riding import Riding
 from headgate.engine.scheduler import Scheduler
 from headgate.engine.tables import Tables
 from headgate.engine.units import LiveUnit, SingleUnit
+
+
+def together(queries: Sequence[LiveQuery], riding: Riding | None, *, apart: bool) -> list[list[LiveQuery]]:
+    """The queries of the kernel in the units that they begin with; those first to whose class it belongs.
+
+    They stand at the same tuple with the same drop rates behind it; `apart`, each is alone.
+    """
+    groups: dict[Hashable, dict[str, list[LiveQuery]]] = {}
+    for query in queries:
+        kin = Kin.of(query)
+        alone = query.name if apart or query.status != "running" else None
+        position = query.progress.cursors[kin.stream]
+        ahead = query.rates[kin.stream].ahead(position)
+        groups.setdefault((kin.stream, kin.window, position, ahead, alone), {}).setdefault(kin.cls, []).append(query)
+    found: list[list[LiveQuery]] = []
+    for by_class in groups.values():
+        some = list(by_class.values())
+        found += riding.arranged(some) if riding and len(some) > 1 else some
+    return found
 
 
 class Placing:
@@ -29,10 +49,12 @@ class Placing:
         self._scheduler, self._residents, self._manifest = scheduler, residents, manifest
         self._streams, self._tables = streams, tables
         self._fuser: Fuser | None = None
+        self._riding: Riding | None = None
 
-    def use(self, clusters: int | None, *, fuse: bool) -> None:
-        """Fuse from now on, by clusters of the policy's if it has some, or do not."""
-        self._fuser = Fuser(self._scheduler, clusters) if fuse else None
+    def use(self, clusters: int | None, riding: Riding | None, *, fuse: bool) -> None:
+        """Fuse from now on, by clusters of the policy's if it has some, across classes if they ride; or do not."""
+        self._riding = riding if fuse else None
+        self._fuser = Fuser(self._scheduler, clusters, self._riding) if fuse else None
 
     def rest(self) -> None:
         """Fuse no more."""
@@ -41,19 +63,10 @@ class Placing:
 
     def place(self, queries: Sequence[LiveQuery]) -> None:
         """Give new queries units: those of the kernel together, where they stand at the same tuple."""
-        units: list[LiveUnit] = []
-        groups: dict[Hashable, list[LiveQuery]] = {}
-        for query in queries:
-            if not self._in_kernel(query):
-                units.append(SingleUnit(query))
-                continue
-            kin = Kin.of(query)
-            alone = None if self._fuser and query.status == "running" else query.name
-            position = query.progress.cursors[kin.stream]
-            ahead = query.rates[kin.stream].ahead(position)
-            groups.setdefault((kin, position, ahead, alone), []).append(query)
-        units += [self._kernel_unit(group) for group in groups.values()]
-        if groups:
+        kernel = [query for query in queries if self._in_kernel(query)]
+        units: list[LiveUnit] = [SingleUnit(query) for query in queries if not self._in_kernel(query)]
+        units += [self._kernel_unit(group) for group in together(kernel, self._riding, apart=not self._fuser)]
+        if kernel:
             self._residents.open()
         self._scheduler.add(units)
 

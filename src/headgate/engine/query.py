@@ -315,6 +315,11 @@ class Answered:
         counts, times = (np.concatenate([getattr(each, name) for each in some]) for name in ("counts", "times"))
         return cls(queries, counts, times)
 
+    def by_class(self) -> dict[str, Floats]:
+        """The response times of each class."""
+        of = np.repeat([query.cls for query in self.queries], self.counts)
+        return {str(cls): self.times[of == cls] for cls in np.unique(of)}
+
     def note(self) -> None:
         """Let each query take note of its own."""
         ends = np.cumsum(self.counts)

@@ -20,6 +20,8 @@ from headgate.policy.trains import Train
 
 AUTO = "auto"
 _BEST = "bsd"
+_INSIDE = "lsf"
+"""Inside a class: its delay target holds for each of its queries, also for one that has few results."""
 _SHORTEST_SLICE = 0.05
 _SHORTEST_ROUND, _LONGEST_ROUND = 0.02, 0.1
 """Of class schedulers, in seconds; between them, a tenth of the shortest delay target."""
@@ -106,5 +108,5 @@ def _round(classes: Sequence[QueryClass]) -> float:
 
 def _rounds(classes: Sequence[QueryClass], known: Collection[str]) -> dict[str, Any]:
     """What a class scheduler is told of that, by the options that it has."""
-    given = {"period": _round(classes), "inner": _BEST, "q0": _SHORTEST_ROUND, "q_max": _round(classes)}
+    given = {"period": _round(classes), "inner": _INSIDE, "q0": _SHORTEST_ROUND, "q_max": _round(classes)}
     return {name: value for name, value in given.items() if name in known}

@@ -32,8 +32,9 @@ _TICK = 0.2
 _AGAIN = 0.5
 """Seconds until a change is tried again that could not be written."""
 
-_RIPE, _WORTH = 0.1, 5.0
-"""A run is put off for so much of the delay target while its work is less than so many times its overhead."""
+_RIPE, _OVERRIPE, _WORTH = 0.1, 0.4, 5.0
+"""A run is put off for so much of the delay target while its work is less than so many times its overhead; or longer,
+up to so much of the target, if the overhead of all runs of the lane would not be as small."""
 
 _LOSSES, _ERRORS = 2, 3
 """So many lanes lost, or errors, in a row, and a unit is taken apart to find out whose fault it is."""
@@ -216,6 +217,27 @@ class Scheduler:
                 self._replace(others, [])
                 self._home.update({query.name: first for query in queries})
                 made.append(True)
+
+        self.call(change)
+        return bool(made)
+
+    def board(self, host: KernelUnit, unit: KernelUnit, riders: Sequence[LiveQuery]) -> bool:
+        """Let queries of a unit ride with another from now on, if both stand at the same tuple and none runs."""
+        made: list[bool] = []
+
+        def change() -> None:
+            at = host.cohort.position
+            free = all(each in self.units and not each.busy and each.cohort.position == at for each in (host, unit))
+            free = free and not any(each.cohort.rates.ahead(at) for each in (host, unit))
+            if not free or not (self._saved(host) and self._saved(unit)):
+                return
+            apart = unit if len(riders) == len(unit.queries) else unit.part(riders, self._manifest)
+            host.take_over([apart], self._manifest)
+            self._replace([unit] if apart is unit else [], [])
+            self._home.update({query.name: host for query in riders})
+            for each in (host, unit):
+                each.hold, each.patience = None, math.inf
+            made.append(True)
 
         self.call(change)
         return bool(made)
@@ -443,12 +465,17 @@ class Scheduler:
 
         A class with a delay target waits for a part of that at most, and only where another one has work to do.
         """
+        costs = [unit.cost for unit in self._models]
+        all_round = _WORTH * sum(cost.a for cost, queue in zip(costs, queues, strict=True) if queue.pending)
+
+        def patience(i: int) -> float:
+            target = self.targets.get(self.units[i].cls, 0.0)
+            return min(_OVERRIPE * target, max(_RIPE * target, all_round))
+
         green = {
             i
             for i, queue in enumerate(queues)
-            if queue.pending
-            and now - queue.oldest < _RIPE * self.targets.get(self.units[i].cls, 0.0)
-            and self._models[i].cost.b * queue.pending < _WORTH * self._models[i].cost.a
+            if queue.pending and now - queue.oldest < patience(i) and costs[i].b * queue.pending < _WORTH * costs[i].a
         }
         if not green or not any(queue.pending for i, queue in enumerate(queues) if i not in green):
             return queues
@@ -505,8 +532,9 @@ class Scheduler:
         if done.waited:
             answered = Answered.together(done.waited)
             answered.note()
-            known = self.responses.setdefault(unit.cls, Punctuality(self.targets.get(unit.cls, math.inf)))
-            known.add(answered.times)
+            responded = answered.by_class() if len(unit.classes) > 1 else {unit.cls: answered.times}
+            for cls, times in responded.items():
+                self.responses.setdefault(cls, Punctuality(self.targets.get(cls, math.inf))).add(times)
         if done.error is not None:
             self._failed(unit, n, done, too_long=too_long)
             return
@@ -532,7 +560,8 @@ class Scheduler:
             unit.fresh = False
             policy.observe(outcome)
             if isinstance(policy, ByClass) and done.waited:
-                policy.responded(unit.cls, answered.times)
+                for cls, times in responded.items():
+                    policy.responded(cls, times)
 
     def _expel(self, unit: LiveUnit, n: int, done: Done, queries: Sequence[LiveQuery]) -> None:
         """Let queries go whose own part has failed, to run by themselves; the others have lost nothing.

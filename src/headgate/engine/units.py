@@ -44,6 +44,8 @@ class LiveUnit(Protocol):
     busy: bool
     hold: int | None
     served: Served
+    classes: frozenset[str]
+    """Those of its queries."""
     fresh: bool
     """Whether something of it has never run: what loads and compiles first says little of the runs after it."""
 
@@ -76,7 +78,7 @@ class LiveUnit(Protocol):
 
     @property
     def cls(self) -> str:
-        """The class of its queries."""
+        """The class that it is run, charged and shed as: that of its queries, or the highest of them."""
 
     def behind(self) -> Waiting:
         """What waits for it, whether it runs or not."""
@@ -117,6 +119,7 @@ class SingleUnit:
         self.hold: int | None = None
         self.fresh = True
         self.served = Served(query.name, query.cls, FREE)
+        self.classes = frozenset((query.cls,))
         self._query = query
 
     @property

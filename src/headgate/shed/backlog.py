@@ -17,6 +17,9 @@ the period than was done in it, so that all the capacity there was for the class
 work done is less than the capacity, and can only raise it. What the scheduler has granted is there in any case, even
 if a period was too short to show it; and where it says what that is, a class that is not busy goes by it alone, as
 what it once had beyond may be somebody else's by now.
+
+Of the load a part φ goes with the tuples. The rest is the overhead of runs, which no drop makes less: where that is a
+quarter of the load or more, less is dropped, and where it is half of it nothing, as tuples would be lost for nothing.
 """
 
 from dataclasses import dataclass, field
@@ -28,6 +31,8 @@ from headgate.shed.drops import CAP, set_drop
 from headgate.shed.protocol import Cycle, Order, Sheds
 
 FORMULA = "d = 1 − C·h/(L·(W + h − W*))"
+IN_VAIN, IN_FULL = 0.5, 0.75
+"""The parts of the load that go with the tuples up to which drops are of no use, and from which on they are."""
 NEWS = 0.5
 """The weight of a busy period in the capacity."""
 SLOW = 0.2
@@ -69,11 +74,13 @@ class Backlog:
         self._delay_beyond(seen, (self._wait + wait) / 2)
         should = self.aim * self.target - self._beyond
         due = late + L * (h - should)
-        d = set_drop(1 - C * h / due, self.cap) / 100 if due > 0 else 0.0
+        phi = 1 - seen.fixed / L if L > 0 else 1.0
+        use = min(1.0, max(0.0, (phi - IN_VAIN) / (IN_FULL - IN_VAIN)))
+        d = set_drop(use * (1 - C * h / due), self.cap) / 100 if due > 0 else 0.0
         self._queued, self._wait = seen.queued, wait
         # While what waits has to be worked off, less is left for what comes: whoever lends capacity is to know that.
         left = bounded(min(C, (1 - d) * L), self.cores) if d else C
-        return Order(d, left, Why(FORMULA, {"C": C, "L": L, "W": wait, "W*": should, "h": h, "d": d}))
+        return Order(d, left, Why(FORMULA, {"C": C, "L": L, "W": wait, "W*": should, "h": h, "φ": phi, "d": d}))
 
     def rescale(self, ratio: float) -> None:
         """Follow the capacity, unless the scheduler says what it grants: what is had beyond it stays as it is."""

@@ -33,9 +33,15 @@ class Random:
 
     seed: int = 0
 
-    def keep(self, positions: Positions, rate: float, keys: NDArray[Any] | None = None) -> Kept:  # noqa: ARG002
-        """The tuples whose hash is not below the rate."""
-        return chance(positions, self.seed) >= rate
+    def keep(
+        self,
+        positions: Positions,
+        rate: float | NDArray[np.float64],
+        keys: NDArray[Any] | None = None,  # noqa: ARG002
+    ) -> Kept:
+        """The tuples whose hash is not below the rate, which may be another one for each of them."""
+        kept: Kept = chance(positions, self.seed) >= rate
+        return kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,10 @@ class Cycle:
     `offered` is the load that came, dropped or not, in seconds of work per second. `outputs` are those that have ever
     had a result. `oldest` is the age of the tuple that waits longest. What is `queued` is in seconds of work, as if
     nothing of it were dropped as it is read; `worked` are the seconds of work that were done. Whoever schedules has
-    `granted` so many seconds of work per second, 0 if that is not known. The rest is for
-    managers that count tuples: how many `arrived`, how many were `admitted` and how many `departed` as a result or by
-    being filtered out, each copy counted; and the mean `cost` of an admitted tuple in seconds.
+    `granted` so many seconds of work per second, 0 if that is not known. `fixed` is the part of the offered load that
+    is the same however many tuples are dropped. The rest is for managers that count tuples: how many `arrived`, how
+    many were `admitted` and how many `departed` as a result or by being filtered out, each copy counted; and the mean
+    `cost` of an admitted tuple in seconds.
     """
 
     seconds: float
@@ -37,6 +38,7 @@ class Cycle:
     queued: float = 0.0
     worked: float = 0.0
     granted: float = 0.0
+    fixed: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

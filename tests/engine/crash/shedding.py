@@ -26,6 +26,7 @@ QUERIES = {
     "other": {"sql": "SELECT id, id % 3 AS rest FROM ticks WHERE id >= 0"},
     "panes": {"sql": "SELECT count(*) AS n, sum(id) AS total FROM ticks", "window": "4s"},
     "windows": {"sql": "SELECT id FROM ticks ORDER BY id LIMIT 100000", "window": "3s"},
+    "riding": {"sql": "SELECT id FROM ticks WHERE id >= 100", "cls": "reports"},
 }
 
 
@@ -52,11 +53,12 @@ def main(folder, trains, every):
     spark = attached()
     say("opening")
     engine = hg.Engine(spark, folder / "state", lanes=2)
-    engine.query_class("boards", delay_target="1s")
+    engine.query_class("boards", priority=3, delay_target="1s")
+    engine.query_class("reports", delay_target="1s")
     engine.stream("ticks", rows([ticks(k) for k in range(trains)], every=every), event_time="at")
     for name, query in QUERIES.items():
-        engine.query(name, **query, cls="boards", sink=hg.sink.jsonl(folder / f"{name}.jsonl"))
-    engine.start(train={"most": 500}, shed=hg.Shed("separate", "moody", period=0.02))
+        engine.query(name, **{"cls": "boards", **query}, sink=hg.sink.jsonl(folder / f"{name}.jsonl"))
+    engine.start(train={"most": 500}, shed=hg.Shed("dilos+sharing", "moody", period=0.02))
     say("started")
     engine.wait()
     last = engine.stop()

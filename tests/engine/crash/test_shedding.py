@@ -47,5 +47,9 @@ def test_every_tuple_is_accounted_for_across_kills(tmp_path):
     for name in ("plain", "other", "windows"):
         ids = [row["id"] for row in rows(tmp_path, name)]
         assert len(set(ids)) == len(ids) == offered - counted[name][2], name
+    # Which of the first hundred tuples it has lost is not said.
+    ids = [row["id"] for row in rows(tmp_path, "riding")]
+    assert len(set(ids)) == len(ids)
+    assert 0 <= offered - counted["riding"][2] - len(ids) <= 100
     assert sum(row["n"] for row in rows(tmp_path, "panes")) == offered - counted["panes"][2]
     assert all(row["_kept"] <= 1 for name in QUERIES for row in rows(tmp_path, name))

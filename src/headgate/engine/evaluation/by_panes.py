@@ -61,15 +61,20 @@ class PaneEvaluation:
         partial: pa.Table | None,
         low: int,
         high: int,
-        close: Callable[[JobInput], pa.Table],
+        close: Callable[[JobInput], pa.Table] | None,
         late: int | None = None,
     ) -> Step:
-        """A step whose partial results are there already. `late` tuples are counted if it is not known how many."""
+        """A step whose partial results are there already. `late` tuples are counted if it is not known how many.
+
+        Without `close`, windows stay open for now.
+        """
         log, window = self._log, self.plan.window
         fresh = progress.fresh if partial is None or not partial.num_rows else (*progress.fresh, partial)
         late = log.late(low, high, window) if late is None else late
         moved = replace(progress, cursors={self.plan.stream: high}, fresh=fresh, late=progress.late + late)
         rows, due = self.schema.empty_table(), np.empty(0)
+        if close is None:
+            return Step(rows, due, moved, high - low)
         mark = log.watermark(window.time, high)
         if mark > progress.closed and (windows := self._due(moved, high)):
             moved = self.settle(moved)

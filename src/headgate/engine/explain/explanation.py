@@ -12,7 +12,9 @@ from headgate.engine.explain.written import lookups, shape, tables, text
 from headgate.engine.fused import Kin
 from headgate.engine.kernel.atoms import terms
 from headgate.engine.kernel.ir import Call, Lookup, Node, Segment
+from headgate.engine.placing import together
 from headgate.engine.query import LiveQuery
+from headgate.engine.riding import Riding
 from headgate.engine.sql.plan import ByPanes, BySession, PerTrain, PerWindow
 from headgate.engine.windows import Window
 from headgate.model.classes import QueryClass, ranked, shares
@@ -46,12 +48,16 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Queries that one run of the kernel evaluates. A window is written like `10s every 2s`."""
+    """Queries that one run of the kernel evaluates. A window is written like `10s every 2s`.
+
+    So many of them are of lower classes than the unit, and ride along.
+    """
 
     stream: str
     cls: str
     window: str | None
     queries: int
+    riding: int
     shapes: tuple[Shape, ...]
     lookups: tuple[Shared, ...]
     conditions: tuple[Condition, ...]
@@ -102,20 +108,23 @@ def explained(
     *,
     fuse: bool = True,
     resident: bool = True,
+    sharing: bool = False,
 ) -> Explanation:
-    """What an engine makes of queries that begin together, with fusing and resident lanes or without."""
+    """What an engine makes of queries that begin together, with fusing and resident lanes or without.
+
+    With sharing, queries ride along with those of higher classes.
+    """
     every = list(queries)
-    units: dict[tuple[Kin, str | None], list[tuple[LiveQuery, Compiled]]] = {}
-    for query in every:
-        if query.compiled and (fuse or resident):
-            units.setdefault((Kin.of(query), None if fuse else query.name), []).append((query, query.compiled))
+    able = [query for query in every if query.compiled] if fuse or resident else []
+    groups = together(able, Riding(classes, lambda _: 0) if fuse and sharing else None, apart=not fuse)
     places: dict[str, tuple[int, int]] = {}
     made = []
-    for number, ((kin, _), members) in enumerate(units.items()):
-        shapes = list(dict.fromkeys(compiled.shape for _, compiled in members))
-        numbers = {each: i for i, each in enumerate(shapes)}
-        places |= {query.name: (number, numbers[compiled.shape]) for query, compiled in members}
-        made.append(_unit(kin, [compiled for _, compiled in members]))
+    for number, group in enumerate(groups):
+        members = [query.compiled for query in group if query.compiled]
+        numbers = {each: i for i, each in enumerate(dict.fromkeys(compiled.shape for compiled in members))}
+        places |= {q.name: (number, numbers[each.shape]) for q, each in zip(group, members, strict=True)}
+        kin = Kin.of(group[0])
+        made.append(_unit(kin, members, sum(query.cls != kin.cls for query in group)))
     found = tuple(_query(query, places.get(query.name)) for query in every)
     return Explanation(fuse, resident, tuple(made), found, tuple(_classes(classes, every)))
 
@@ -136,13 +145,14 @@ def _query(query: LiveQuery, place: tuple[int, int] | None) -> Query:
     return Query(query.name, query.cls, kind, "Spark", None, None, why_not)
 
 
-def _unit(kin: Kin, members: Sequence[Compiled]) -> Unit:
+def _unit(kin: Kin, members: Sequence[Compiled], riding: int) -> Unit:
     counts = Counter(compiled.shape for compiled in members)
     return Unit(
         kin.stream,
         kin.cls,
         _window(kin.window) if kin.window else None,
         len(members),
+        riding,
         tuple(Shape(shape(each), n) for each, n in counts.items()),
         _lookups(counts),
         conditions(members),

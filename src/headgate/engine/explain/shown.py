@@ -52,7 +52,8 @@ def _target(each: Class) -> str:
 def _unit(unit: Unit, queries: Sequence[Query]) -> Iterator[RenderableType]:
     yield Text()
     name = " · ".join(part for part in (unit.stream, unit.cls, unit.window) if part)
-    yield Text.assemble((name, "bold"), f": {_n(unit.queries, 'query')} of {_n(len(unit.shapes), 'shape')}")
+    riding = f", {unit.riding} riding with their class" if unit.riding else ""
+    yield Text.assemble((name, "bold"), f": {_n(unit.queries, 'query')} of {_n(len(unit.shapes), 'shape')}{riding}")
     names: list[list[str]] = [[] for _ in unit.shapes]
     for query in queries:
         names[query.shape or 0].append(query.name)

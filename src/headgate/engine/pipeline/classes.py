@@ -35,7 +35,10 @@ class ShedSpec(ShortSpec):
     main = "mode"
     mode: Annotated[
         Mode, BeforeValidator(choice("mode", get_args(Mode))), WithJsonSchema({"enum": list(get_args(Mode))})
-    ] = Field("dilos", description="none, one manager for all (common), one per class (separate), or dilos.")
+    ] = Field(
+        "dilos",
+        description="none, one manager for all (common), one per class (separate), or dilos, also with sharing.",
+    )
     manager: Annotated[
         str, BeforeValidator(choice("manager", MANAGERS)), WithJsonSchema({"enum": list(MANAGERS)})
     ] = Field("backlog", description="What decides how much is dropped.")
