@@ -1,3 +1,4 @@
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -7,10 +8,11 @@ from engine.log.logs import SCHEMA, feed, opened
 from headgate.engine.compiled import compiled
 from headgate.engine.drafts import Draft
 from headgate.engine.evaluation import Setting, evaluation
-from headgate.engine.fused import KernelUnit
+from headgate.engine.fused import _CLOSING, KernelUnit
 from headgate.engine.kernel.program import Answer
 from headgate.engine.prepared import Views
 from headgate.engine.query import LiveQuery
+from headgate.engine.reader import PANES
 from headgate.engine.resident.lane import LaneLostError
 from headgate.engine.running import run
 from headgate.engine.scheduler import Scheduler
@@ -125,6 +127,32 @@ def test_fused_window_aggregates_give_what_spark_gives_for_each(place, n):
         assert other.sink.table().schema == one.sink.table().schema
         assert other.progress.late == one.progress.late
         assert place.manifest.progress(other.name).closed == one.progress.closed
+
+
+class SlowToClose(InProcess):
+    """Takes longer to put the panes of a query together than a run has for all of them."""
+
+    def answer(self, program, given):
+        time.sleep(2 * _CLOSING * (program.source == PANES))
+        return super().answer(program, given)
+
+
+def test_windows_that_close_at_the_same_time_close_in_several_runs_if_that_takes_long(place):
+    window = Window(4_000_000, 2_000_000)
+    alone = [place.live(name, sql, window) for name, sql in WINDOWED.items()]
+    together = [place.live(f"{name}_too", sql, window) for name, sql in WINDOWED.items()]
+    unit, lane = place.unit(together), SlowToClose()
+    feed(place.log, TIMES)
+    place.log.end()
+    for closed in (1, 2, 3):
+        assert unit.waiting(0.0).pending
+        assert run(unit, 100, lane, place.manifest).error is None
+        unit.commit(place.manifest)
+        assert sum(bool(query.sink.table().num_rows) for query in together) == closed
+    assert not unit.waiting(0.0).pending
+    for one, other in zip(alone, together, strict=True):
+        settle(SingleUnit(one), 100, lane, place.manifest)
+        assert rows(other) == rows(one)
 
 
 def test_a_crash_between_two_commits_repeats_what_was_in_memory_only(place):

@@ -44,6 +44,14 @@ def test_what_cannot_be_read_within_the_horizon_is_dropped(L, queued, oldest, dr
     assert Backlog(D, headroom=1.0).cycle(seen(L, queued, oldest=oldest, worked=T)).drop == drop
 
 
+@pytest.mark.parametrize(
+    ("fixed", "drop"), [(0.0, 0.75), (0.5, 0.75), (0.75, 0.38), (0.99, 0.02), (1.0, 0.0), (2.0, 0.0)]
+)
+def test_nothing_is_dropped_for_the_overhead_of_runs(fixed, drop):
+    order = Backlog(D, headroom=1.0).cycle(seen(2.0, 5.2, oldest=2.6, worked=T, fixed=fixed))
+    assert order.drop == pytest.approx(drop, abs=0.01)
+
+
 @given(L=st.floats(0.1, 10), C=st.floats(0.1, 1.0))
 def test_where_the_wait_is_right_the_loss_is_the_unavoidable_one(L, C):
     order = Backlog(D, headroom=C).cycle(seen(L, 0.8 * D * L, oldest=0.8 * D))

@@ -43,7 +43,7 @@ class _Class:
     expected: float = 0.0
     done: int = 0
     runs: int = 0
-    slowness: _Smooth = field(default_factory=lambda: _Smooth(1.0))
+    slowness: _Smooth = field(default_factory=lambda: _Smooth(1.0, known=True))
 
 
 @dataclass
