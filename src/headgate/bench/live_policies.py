@@ -40,7 +40,7 @@ SHARES = (0.1, 0.4, 0.7, 1.0)
 LOAD = 0.9
 SEEDS = (1, 2, 3)
 SECONDS = 20.0
-CHEAPEST = 40
+CHEAPEST = 60
 """How often the cheapest queries repeat a text of some thousand characters, to search all of it."""
 CALIBRATED, LIGHT_CALIBRATED = 8, 16_000
 """Tuples of the longest train from which a and b are learned."""
@@ -73,7 +73,7 @@ class Heavy:
         The work is in the tuples: a long formula would cost its planning, however few there are.
         """
         text = f"repeat(repeat(CAST(x + {self.number} AS STRING), 1000), {self.times})"
-        work = f"length(replace({text}, '37', 'x'))"
+        work = f"length(replace(replace({text}, '37', 'x'), '42', 'y'))"
         inner = f"SELECT id, {work} AS w FROM load"  # noqa: S608 - numbers of ours
         return f"SELECT id, w FROM ({inner}) WHERE pmod(w * 7919 + id, 1000) < {self.share * 1000:g}"  # noqa: S608
 

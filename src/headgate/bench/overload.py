@@ -3,7 +3,8 @@
 Each mode serves the same arrivals, one after the other on the same engine: no management with FIFO, one load manager
 for all classes, one for each, and DILoS, as published and as it is by default; then, on the same machine, Structured
 Streaming with a FAIR pool per class that is weighted by its priority. The load is constant, a step, or bursty; and
-in the middle of one round other processes begin to take half of the machine.
+in the middle of one round other processes begin to take half of the machine. Last, queries that are alike in all
+classes, with DILoS and with sharing between classes.
 """
 
 import json
@@ -13,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,8 @@ class Class:
 
 
 CLASSES = (Class("alerts", 6, 0.5, 5), Class("boards", 3, 1.5, 15), Class("reports", 1, 3.0, 30))
+ALIKE_CLASSES = tuple(replace(each, steps=15) for each in CLASSES)
+"""The same, whose queries differ in their constants only."""
 PERIOD = min(each.target for each in CLASSES) / 2
 """The control period that goes with these targets."""
 QUERIES = 2
@@ -90,7 +93,8 @@ WAYS = (
     Way("dilos as published", "cqc", PUBLISHED),
     Way("dilos", "cqc", "dilos"),
 )
-HOG = "hog"
+HOG, SHARING = "hog", "sharing"
+SHARED: tuple[Mode, Mode] = ("dilos", "dilos+sharing")
 FAIR = "Structured Streaming, FAIR pools"
 BY_MANAGER = tuple(Way(f"dilos, {name}", "cqc", Shed("dilos", name)) for name in MANAGERS if name != "none")
 
@@ -145,6 +149,13 @@ def run(progress: Progress) -> Report:
             rate = bed.capacity()
             progress(f"the capacity is {rate:,.0f} tuples per second")
             found += _rounds(bed, rate, progress)
+        with tempfile.TemporaryDirectory() as folder, _bed(spark, Path(folder), ALIKE_CLASSES) as bed:
+            progress("calibrating the capacity for queries that are alike")
+            alike = bed.capacity()
+            for mode in SHARED:
+                progress(f"queries that are alike, {mode}")
+                arrivals = constant(DEAREST * alike, SECONDS)
+                found += bed.serve(SHARING, Way(mode, "cqc", mode), DEAREST, arrivals)
     finally:
         spark.stop()
     for load in LOADS:
@@ -178,16 +189,16 @@ def _rounds(bed: "_Bed", rate: float, progress: Progress) -> Iterator[Row]:
 
 
 @contextmanager
-def _bed(spark: Any, folder: Path) -> Iterator["_Bed"]:  # noqa: ANN401 - a session
+def _bed(spark: Any, folder: Path, classes: Sequence[Class] = CLASSES) -> Iterator["_Bed"]:  # noqa: ANN401 - a session
     source = Played(rows(0, np.empty(0)).schema, rows)
     with Engine(spark, folder) as engine:
         engine.stream("load", source)
-        for cls in CLASSES:
+        for cls in classes:
             engine.query_class(cls.name, priority=cls.priority, delay_target=cls.target)
             for i in range(QUERIES):
                 engine.query(f"{cls.name}{i}", sql(cls.steps, i), sink=discard(), cls=cls.name, limit="300s")
         engine.start("cqc", shed="none")
-        yield _Bed(engine, source, folder / RECORD)
+        yield _Bed(engine, source, folder / RECORD, classes)
 
 
 @dataclass
@@ -197,6 +208,7 @@ class _Bed:
     engine: Engine
     source: Played
     record: Path
+    classes: Sequence[Class]
     work: dict[str, float] = field(default_factory=dict, init=False)
     """The share of the work with a tuple that each class has."""
     _read: int = field(default=0, init=False)
@@ -211,7 +223,7 @@ class _Bed:
             self.source.play(np.zeros(CALIBRATED))
             self._drain(lambda: self.source.sent > min(q.tuples for q in self.engine.status().queries))
             found.append(CALIBRATED / (time.time() - began))
-        costs = {cls.name: self._cost(cls) for cls in CLASSES}
+        costs = {cls.name: self._cost(cls) for cls in self.classes}
         self.work = {name: cost / sum(costs.values()) for name, cost in costs.items()}
         return found[-1]
 
@@ -230,9 +242,12 @@ class _Bed:
         time.sleep(max(0.0, began + float(arrivals[-1]) - time.time()))
         after, entries = self.engine.status(), self._entries()
         self._clear()
-        for cls in CLASSES:
+        for cls in self.classes:
             runs = _runs(cls, entries, began)
             seen = _seen(cls, before, after, runs) | {"work": self.work[cls.name]}
+            if load == SHARING:
+                # A run is for several classes, so only results are counted.
+                seen["within"] = 1 - next(each.late or 0.0 for each in after.classes if each.name == cls.name)
             if load == HOG:
                 seen["settled"] = _settled(cls, runs)
             yield _row(load, way.name, times, cls, seen)
@@ -351,7 +366,14 @@ def checks(found: Sequence[Row]) -> list[Check]:
     }
     unavoidable = 1 - 1 / DEAREST
     loss = sum(row["work"] * row["loss"] for row in worst.values())
+    alike = {way: sum(r["loss"] for r in found if (r["load"], r["way"]) == (SHARING, way)) for way in SHARED}
     made = [
+        at_most(
+            "queries that are alike: loss with sharing / without",
+            alike[SHARED[1]] / (alike[SHARED[0]] or 1),
+            1.0,
+            "×",
+        ),
         at_least(
             f"dilos at {DEAREST:g}×: share of the time that {top} is within its target", worst[top]["within"], 0.99
         ),

@@ -12,10 +12,12 @@ class TrainCost:
     """a + b·n by recursive least squares, begun at a guess.
 
     The guess is believed as far as it goes: a part that is guessed as 0 stays 0, so that runs of one length, which
-    cannot tell a from b, do not invent a fixed cost where there is none.
+    cannot tell a from b, do not invent a fixed cost where there is none. Unless it is said how far each part may be
+    off (`spread`), it is by about as much as the part is.
     """
 
     guess: Cost
+    spread: Cost | None = None
     forgetting: float = FORGETTING
     _theta: tuple[float, float] = field(init=False)
     _p: tuple[float, float, float] = field(init=False)
@@ -25,8 +27,9 @@ class TrainCost:
     def __post_init__(self) -> None:
         a, b = self.guess.a, self.guess.b
         self._theta = a, b
-        self._p = (a * a, 0.0, b * b)
-        self._limit = 10 * (a * a + b * b)
+        spread = self.spread or self.guess
+        self._p = (spread.a**2, 0.0, spread.b**2)
+        self._limit = 10 * (self._p[0] + self._p[2])
         # A run varies by about a tenth; relative to that, the guess is a wide prior. (Never 0: it is divided by.)
         self._noise = (0.1 * self.guess.of(1)) ** 2 + 1e-30
 

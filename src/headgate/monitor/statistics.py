@@ -28,7 +28,7 @@ class Measured:
         self._tolerance, self._in_jobs = tolerance, in_jobs
         self._units = tuple(units)
         self._seen: set[int] = set()
-        self._cost = [TrainCost(unit.cost) for unit in units]
+        self._cost = [TrainCost(unit.cost, _unsure(unit.cost) if in_jobs else None) for unit in units]
         self._share = [[Average(s.S) for s in unit.segments] for unit in units]
         self._ideal = [Average(_longest(unit)) for unit in units]
 
@@ -81,6 +81,11 @@ class Measured:
         pairs = [(old.cost.of(1), new.cost.of(1))]
         pairs += [pair for a, b in zip(old.segments, new.segments, strict=True) for pair in ((a.S, b.S), (a.T, b.T))]
         return any(abs(after - before) > self._tolerance * before for before, after in pairs)
+
+
+def _unsure(guess: Cost) -> Cost:
+    """How far the guess for a job may be off: its overhead was measured, but a tuple may cost as much as that."""
+    return Cost(guess.a, max(guess.a, guess.b))
 
 
 def _longest(unit: Unit) -> float:
