@@ -98,21 +98,21 @@ def queries(shapes):
 
 
 def test_where_the_overhead_dominates_all_run_together():
-    assert names(grouped(queries("abc"), measured(1.0, 1e-6, 1.0, 0.5, 0.2), 100)) == [["q0", "q1", "q2"]]
+    assert names(grouped(queries("abc"), measured(1.0, 1e-6, 1.0, 0.5, 0.2), 100, 1.0)) == [["q0", "q1", "q2"]]
 
 
 def test_where_the_work_dominates_the_best_run_before_the_others():
-    assert names(grouped(queries("abc"), measured(1e-3, 1.0, 0.1, 1.0, 0.01), 100)) == [["q1"], ["q0"], ["q2"]]
+    assert names(grouped(queries("abc"), measured(1e-3, 1.0, 0.1, 1.0, 0.01), 100, 1e-3)) == [["q1"], ["q0"], ["q2"]]
 
 
 def test_under_clustered_bsd_units_are_its_clusters():
     unit = measured(1e-3, 1.0, 0.011, 1.0, 0.01, 0.9)
-    assert names(grouped(queries("abcd"), unit, 100, clusters=2)) == [["q1", "q3"], ["q0", "q2"]]
-    assert names(grouped(queries("abcd"), unit, 100, clusters=1)) == [["q0", "q1", "q2", "q3"]]
+    assert names(grouped(queries("abcd"), unit, 100, 1e-3, clusters=2)) == [["q1", "q3"], ["q0", "q2"]]
+    assert names(grouped(queries("abcd"), unit, 100, 1e-3, clusters=1)) == [["q0", "q1", "q2", "q3"]]
 
 
 def test_alike_queries_are_one_piece_of_work():
-    assert names(grouped(queries("aab"), measured(1e-3, 1.0, 0.5, 0.5, 0.8), 100)) == [["q0", "q1"], ["q2"]]
+    assert names(grouped(queries("aab"), measured(1e-3, 1.0, 0.5, 0.5, 0.8), 100, 1e-3)) == [["q0", "q1"], ["q2"]]
 
 
 @pytest.mark.parametrize("lanes", ["jobs", {"jobs": 1, "resident": 1}])

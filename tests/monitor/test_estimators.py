@@ -16,6 +16,16 @@ def test_a_and_b_are_found_from_trains_of_several_lengths(a, b, wrong_a, wrong_b
         assert model.cost.of(n) == pytest.approx(a + b * n, rel=0.05)
 
 
+@pytest.mark.parametrize("b", [2e-7, 2e-5, 2e-3, 2e-2])
+def test_a_tuple_that_costs_far_more_or_less_than_was_guessed_is_found_out_within_some_runs(b):
+    a, guess = 0.002, Cost(0.002, 2e-6)
+    model = TrainCost(guess, Cost(guess.a, 10 * guess.a))
+    for n in (8, 4, 2, 8, 4, 2):
+        model.observe(n, a + b * n)
+    assert model.cost.a == pytest.approx(a, rel=0.1)
+    assert model.cost.b == pytest.approx(b, rel=0.05, abs=1e-5)
+
+
 def test_a_fixed_cost_that_is_guessed_as_zero_stays_zero():
     model = TrainCost(Cost(0.0, 1.0))
     for _ in range(100):

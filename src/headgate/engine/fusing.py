@@ -144,10 +144,12 @@ class Fuser:
         if len(unit.queries) < 2 or measured is None or served.runs < _FEW:
             return
         n = served.tuples / served.runs
-        most = 1 + int(_SPARE * measured.cost.b * n / max(measured.cost.a, _LEAST_OVERHEAD))
+        # What one more unit costs is a run over nothing; the rest of what runs always cost here is the queries' own.
+        overhead = max(_LEAST_OVERHEAD, min(measured.cost.a, *(query.empty_job for query in unit.queries)))
+        most = 1 + int(_SPARE * (measured.cost.of(n) - overhead) / overhead)
         if most < 2:
             return
-        groups = grouped(unit.queries, measured, n, self._clusters)
+        groups = grouped(unit.queries, measured, n, overhead, self._clusters)
         if len(groups) > most:
             groups = [*groups[: most - 1], [query for group in groups[most - 1 :] for query in group]]
         if len(groups) < 2:
@@ -159,17 +161,18 @@ class Fuser:
 
 
 def grouped(
-    queries: Sequence[LiveQuery], measured: Unit, n: float, clusters: int | None = None
+    queries: Sequence[LiveQuery], measured: Unit, n: float, overhead: float, clusters: int | None = None
 ) -> list[list[LiveQuery]]:
     """The queries in the units that PDT, or clusters of about the same priority, make of them; the best first.
 
-    A benefit is that of BSD. The work of a train is shared out by shape: alike queries cost hardly more than one.
+    A benefit is that of BSD. The work of a train of n is all but the overhead of a run, and is shared out by shape:
+    alike queries cost hardly more than one.
     """
     alike = _alike(queries)
-    work = measured.cost.b * n / len(alike)
+    work = max(0.0, measured.cost.of(n) - overhead) / len(alike)
     worth = {s.query: BSD.weight(s) for s in measured.segments}
     branches = [Branch(sum(worth.get(query.name, 0.0) for query in each), work) for each in alike]
-    chosen = _by_cluster(branches, clusters) if clusters else _by_pdt(branches, measured.cost.a)
+    chosen = _by_cluster(branches, clusters) if clusters else _by_pdt(branches, overhead)
     return [[query for i in some for query in alike[i]] for some in chosen]
 
 

@@ -209,10 +209,7 @@ class Scheduler:
         made: list[bool] = []
 
         def change() -> None:
-            units = [first, *others]
-            free = all(unit in self.units and not unit.busy and unit.cohort.position == at for unit in units)
-            free = free and not any(unit.cohort.rates.ahead(at) for unit in units)
-            if free and all(self._saved(unit) for unit in units):
+            if self._stand([first, *others], at):
                 queries = first.take_over(others, self._manifest)
                 self._replace(others, [])
                 self._home.update({query.name: first for query in queries})
@@ -226,10 +223,7 @@ class Scheduler:
         made: list[bool] = []
 
         def change() -> None:
-            at = host.cohort.position
-            free = all(each in self.units and not each.busy and each.cohort.position == at for each in (host, unit))
-            free = free and not any(each.cohort.rates.ahead(at) for each in (host, unit))
-            if not free or not (self._saved(host) and self._saved(unit)):
+            if not self._stand([host, unit], host.cohort.position):
                 return
             apart = unit if len(riders) == len(unit.queries) else unit.part(riders, self._manifest)
             host.take_over([apart], self._manifest)
@@ -290,6 +284,11 @@ class Scheduler:
             self.call(attempt)
             if not made:
                 time.sleep(_TICK / 40)
+
+    def _stand(self, units: Sequence[KernelUnit], at: int) -> bool:
+        """Whether units stand at a position with nothing in memory and no drop rate decided behind it; none runs."""
+        free = all(unit in self.units and not unit.busy and unit.cohort.position == at for unit in units)
+        return free and not any(u.cohort.rates.ahead(at) for u in units) and all(self._saved(u) for u in units)
 
     def _saved(self, unit: KernelUnit) -> bool:
         """Commit what a unit has in memory; False, with a warning, if that cannot be done now."""

@@ -10,6 +10,8 @@ from headgate.monitor.estimators import Average, TrainCost
 from headgate.policy.protocol import Outcome
 
 LEAST_SHARE = 1e-6
+_DEAR = 10.0
+"""How many times the overhead of a job a tuple may cost."""
 
 
 class Measured:
@@ -84,8 +86,8 @@ class Measured:
 
 
 def _unsure(guess: Cost) -> Cost:
-    """How far the guess for a job may be off: its overhead was measured, but a tuple may cost as much as that."""
-    return Cost(guess.a, max(guess.a, guess.b))
+    """How far the guess for a job may be off: its overhead was measured, but a tuple may cost many times as much."""
+    return Cost(guess.a, max(_DEAR * guess.a, guess.b))
 
 
 def _longest(unit: Unit) -> float:
