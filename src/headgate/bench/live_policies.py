@@ -1,11 +1,11 @@
 """Do the policies matter on Spark? Every query-level policy over the same queries and arrivals, live and predicted.
 
 Twenty queries whose work per tuple is spread 16 to 1 by real work in their SQL read one stream and keep one resident
-lane busy for 0.8 of the time, in bursts of half as much more. A tuple costs a query about as much as the command around
-it, or more: that is the grain for which the policies were published, and trains have one to some tuples. Each policy
-serves the same arrivals, one after the other on the same engine, and the simulator says what it expects of it for the
-`a` and `b` that the engine has measured. A second set of queries is light: there the command around them is all that
-counts, and one fused unit is the answer.
+lane busy for 0.8 of the time, in bursts of half as much more. A tuple costs a query about as much as the command
+around it, or more: that is the grain for which the policies were published, and trains have one to some tuples. Each
+policy serves the same arrivals, one after the other on the same engine, and the simulator says what it expects of it
+for the `a` and `b` that the engine has measured. A second set of queries is light: there the command around them is
+all that counts, and one fused unit is the answer.
 """
 
 import math
