@@ -6,6 +6,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -25,12 +27,21 @@ def fair_pools(
     """What each class gives in so many seconds at a rate: batch by batch, when it came and how long its results took.
 
     A class is a name, a priority and its queries over the stream `load`, each a streaming query in the class's pool.
-    The texts of the stream are short ones that are `repeated` so often.
+    The texts of the stream are short ones that are `repeated` so often. It runs in a process of its own, whose Java
+    has deep stacks: for long formulas Spark needs them.
     """
+    with ProcessPoolExecutor(1, get_context("spawn")) as alone:
+        return alone.submit(_fair_pools, classes, rate, seconds, repeated).result()
+
+
+def _fair_pools(
+    classes: Sequence[tuple[str, float, Sequence[str]]], rate: float, seconds: float, repeated: int
+) -> Mapping[str, list[Heard]]:
     with tempfile.TemporaryDirectory() as folder:
         pools = Path(folder) / "pools.xml"
         pools.write_text(f"<allocations>{''.join(_POOL.format(n, p) for n, p, _ in classes)}</allocations>")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-java-options -Xss16m pyspark-shell"
         builder = SparkSession.builder.master("local[*]").config("spark.scheduler.mode", "FAIR")
         builder = builder.config("spark.scheduler.allocation.file", f"file://{pools}")
         builder = builder.config("spark.ui.enabled", "false").config("spark.sql.ansi.enabled", "false")
