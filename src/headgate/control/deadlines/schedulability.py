@@ -1,0 +1,251 @@
+"""Whether every iteration is done by its deadline: tests that are exact, and what they leave.
+
+All functions take the tasks in the order of priority, the highest first. With E the cost, P the period and d ≤ P the
+deadline of a task, the worst case is that all are released together. Up to t after that, task i and those above it
+ask for `V_i(t) = Σ_{j≤i} E_j·⌈t/P_j⌉`. Task i meets its deadlines if and only if that fits at some scheduling point,
+a multiple of a period up to its deadline or the deadline itself:
+
+    B_i + b_i + V_i(t) ≤ t·(1 − η)     for some t in τ_i = {l·P_j ≤ d_i : j ≤ i} ∪ {d_i}
+
+B is the longest piece of a lower task, which cannot be interrupted once it has begun; b is work carried in from
+before; η is a margin. Without these three the test is exact; with them it is safe.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import mul
+
+from headgate.control.deadlines.exact import Number, at_most, ceil_div, floor_div, less, over
+from headgate.control.deadlines.task import Task
+
+Tasks = Sequence[Task]
+Point = tuple[Number, tuple[int, ...]]
+"""A scheduling point t, and ⌈t/P_j⌉ of the task in question and of those above it."""
+
+MANY = 2000
+"""Beyond so many scheduling points only those are kept that can decide."""
+
+LONG = 10_000
+"""A busy period of more iterations than that is taken to have no end, which is on the safe side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the test has found.
+
+    `failing` is the first task, in the order of priority, that can be late. `level` is its demand per time at its
+    best point `at`, with what blocks it; if none can be late these are those of the tightest task, `tightest`.
+    """
+
+    ok: bool
+    failing: int | None
+    level: Number
+    at: Number
+    blocking: Number
+    tightest: int
+
+
+@lru_cache(maxsize=512)
+def _grid(periods: tuple[Number, ...], deadlines: tuple[Number, ...], exact: bool) -> tuple[tuple[Point, ...], ...]:  # noqa: ARG001
+    # `exact` keeps apart what is equal but not the same: 1, 1.0 and Fraction(1) have one hash.
+    found = []
+    for i, due in enumerate(deadlines):
+        above = periods[: i + 1]
+        found.append(tuple((t, tuple(ceil_div(t, p) for p in above)) for t in _points(above, due)))
+    return tuple(found)
+
+
+def _points(periods: tuple[Number, ...], due: Number) -> list[Number]:
+    often = [floor_div(due, p) for p in periods]
+    if sum(often) <= MANY:
+        # A multiple that is the deadline up to rounding is the deadline.
+        return sorted({due, *(min(k * p, due) for p, n in zip(periods, often, strict=True) for k in range(1, n + 1))})
+    # Between the last release of a task before t and t the demand does not change unless a task further up has
+    # releases there: it is enough to go down from the deadline (Bini and Buttazzo 2004).
+    kept = {due}
+    for p in reversed(periods):
+        kept |= {min(floor_div(t, p) * p, t) for t in kept if floor_div(t, p)}
+    return sorted(kept)
+
+
+def grid(tasks: Tasks) -> tuple[tuple[Point, ...], ...]:
+    """The scheduling points of every task, with how often each task is released before them."""
+    periods, deadlines = tuple(task.period for task in tasks), tuple(task.deadline for task in tasks)
+    return _grid(periods, deadlines, not any(isinstance(each, float) for each in (*periods, *deadlines)))
+
+
+def points(tasks: Tasks, i: int) -> list[Number]:
+    """The scheduling points of task i."""
+    return _points(tuple(task.period for task in tasks[: i + 1]), tasks[i].deadline)
+
+
+def demand(tasks: Tasks, i: int, t: Number) -> Number:
+    """What task i and those above it ask for up to t, V_i(t)."""
+    return sum((task.cost * ceil_div(t, task.period) for task in tasks[: i + 1]), start=0)
+
+
+def summed(costs: Sequence[Number], counts: Sequence[int]) -> Number:
+    """The demand at a point, from the costs of all tasks and the counts of that point."""
+    total: Number = sum(map(mul, costs, counts))
+    return total
+
+
+def level(tasks: Tasks, i: int) -> Number:
+    """The least demand of task i per time, L_i; it meets its deadlines if that is at most 1."""
+    costs = [task.cost for task in tasks]
+    return min(over(summed(costs, counts), t) for t, counts in grid(tasks[: i + 1])[i])
+
+
+def levels(tasks: Tasks) -> tuple[Number, ...]:
+    """L_i of every task."""
+    return tuple(level(tasks, i) for i in range(len(tasks)))
+
+
+def load(tasks: Tasks) -> Number:
+    """The part of the processor that all tasks need together, U = ΣE/P."""
+    return sum((over(task.cost, task.period) for task in tasks), start=0)
+
+
+def bound(n: int) -> float:
+    """The load up to which any n tasks meet their deadlines, n·(2^(1/n) − 1)."""
+    return float(n * (2 ** (1 / n) - 1))
+
+
+def blocking(tasks: Tasks, i: int) -> Number:
+    """For how long a lower task may keep task i waiting, B_i: a piece is at most what its task costs."""
+    return max((min(task.piece, task.cost) for task in tasks[i + 1 :]), default=0)
+
+
+def schedulable(tasks: Tasks, *, margin: Number = 0, carried: Sequence[Number] = ()) -> Verdict:
+    """Whether all tasks meet all deadlines; `carried` is the unfinished work of each task."""
+    costs = [task.cost for task in tasks]
+    blocked = blockings(costs, [task.piece for task in tasks])
+    verdict = Verdict(True, None, 0, 0, 0, 0)
+    for i, grid_i in enumerate(grid(tasks)):
+        extra = blocked[i] + sum(carried[: i + 1], start=0)
+        found, at = min((over(extra + summed(costs, counts), t), t) for t, counts in grid_i)
+        if not at_most(found, less(1, margin)):
+            return Verdict(False, i, found, at, blocked[i], i)
+        if i == 0 or found > verdict.level:
+            verdict = Verdict(True, None, found, at, blocked[i], i)
+    return verdict
+
+
+def blockings(costs: Sequence[Number], pieces: Sequence[Number]) -> list[Number]:
+    """B of every task, for such costs."""
+    found: list[Number] = []
+    longest: Number = 0
+    for cost, piece in zip(reversed(costs), reversed(pieces), strict=True):
+        found.append(longest)
+        longest = max(longest, min(piece, cost))
+    return found[::-1]
+
+
+def response_time(tasks: Tasks, i: int, until: Number | None = None) -> Number | None:
+    """When task i is done if all are released together; None if after `until`, by default its deadline."""
+    limit = tasks[i].deadline if until is None else until
+    before = blocking(tasks, i) + tasks[i].cost
+    found = before + sum(task.cost for task in tasks[:i])
+    while at_most(found, limit):
+        longer = before + demand(tasks, i - 1, found) if i else before
+        if at_most(longer, found):
+            return found
+        found = longer
+    return None
+
+
+def response_time_whole(tasks: Tasks, i: int) -> Number | None:
+    """The longest time in which task i is done if no iteration is ever interrupted; None if past its deadline.
+
+    An iteration may be put off by what came while the one before it could not be interrupted, so all iterations of
+    the busy period are looked at and not the first one alone (Davis, Burns, Bril and Lukkien 2007).
+    """
+    task, above = tasks[i], tasks[:i]
+    lower = max((each.cost for each in tasks[i + 1 :]), default=0)
+    worst: Number = 0
+    busy = lower + sum(each.cost for each in tasks[: i + 1])
+    for index in range(LONG):
+        begun = _begun(lower + index * task.cost, above, index * task.period + task.deadline)
+        if begun is None:
+            return None
+        worst = max(worst, begun + task.cost - index * task.period)
+        if not at_most(worst, task.deadline):
+            return None
+        while at_most(busy, (index + 1) * task.period):
+            longer = lower + demand(tasks, i, busy)
+            if at_most(longer, busy):
+                return worst
+            busy = longer
+    return None
+
+
+def _begun(before: Number, above: Tasks, limit: Number) -> Number | None:
+    found: Number = before
+    while at_most(found, limit):
+        longer: Number = before + sum(each.cost * (floor_div(found, each.period) + 1) for each in above)
+        if at_most(longer, found):
+            return longer
+        found = longer
+    return None
+
+
+def tolerance(tasks: Tasks, i: int, margin: Number = 0) -> Number:
+    """For how long task i can be kept waiting by a lower one, β_i."""
+    costs = [task.cost for task in tasks]
+    return max(less(t, margin) - summed(costs, counts) for t, counts in grid(tasks[: i + 1])[i])
+
+
+def longest_pieces(tasks: Tasks, margin: Number = 0) -> tuple[Number, ...]:
+    """How long a piece of each task may be so that all above it can wait for it; without limit for the first."""
+    found: list[Number] = []
+    limit: Number = math.inf
+    for i in range(len(tasks)):
+        found.append(limit)
+        limit = min(limit, tolerance(tasks, i, margin))
+    return tuple(found)
+
+
+def edf_schedulable(tasks: Tasks, margin: Number = 0) -> bool:
+    """Whether all deadlines are met if the earliest one goes first and everything can be interrupted.
+
+    With d = P that is U ≤ 1. Otherwise what is due up to t has to fit, for every t at which something is due, as long
+    as the processor is busy without a break; with U < 1 also no further than Σ(P − d)·E/P / (1 − U).
+    """
+    used = load(tasks)
+    whole = less(1, margin)
+    if not at_most(used, whole):
+        return False
+    if all(task.deadline == task.period for task in tasks):
+        return True
+    far: Number = LONG * max(task.period for task in tasks)
+    if used < whole:
+        early: Number = sum(over((task.period - task.deadline) * task.cost, task.period) for task in tasks)
+        far = min(far, max(*(task.deadline for task in tasks), over(early, whole - used)))
+    limit = _busy([over(task.cost, whole) for task in tasks], tasks, far)
+    if limit > far and not used < whole:
+        return False
+    dues = {t for task in tasks for t in _dues(task, min(limit, far))}
+    return all(at_most(_due(tasks, t), less(t, margin)) for t in dues)
+
+
+def _busy(costs: Sequence[Number], tasks: Tasks, limit: Number) -> Number:
+    found: Number = sum(costs)
+    while found <= limit:
+        longer: Number = sum(cost * ceil_div(found, task.period) for cost, task in zip(costs, tasks, strict=True))
+        if at_most(longer, found):
+            break
+        found = longer
+    return found
+
+
+def _dues(task: Task, limit: Number) -> list[Number]:
+    # One more than fits: of a float it is not known on which side of the limit it is.
+    count = max(0, floor_div(limit - task.deadline, task.period) + 1)
+    return [task.deadline + k * task.period for k in range(count + 1)]
+
+
+def _due(tasks: Tasks, t: Number) -> Number:
+    """What is due up to t."""
+    return sum(task.cost * max(0, floor_div(t - task.deadline, task.period) + 1) for task in tasks)
