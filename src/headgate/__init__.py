@@ -7,13 +7,15 @@ if TYPE_CHECKING:
     from headgate.engine import sink, source
     from headgate.engine.engine import Engine
     from headgate.engine.shedding import Shed
+    from headgate.engine.timekeeper import Deadlines
     from headgate.errors import HeadgateError, InputError
     from headgate.policy.trains import Train
 
 __version__ = "0.1.0"
-__all__ = ["Engine", "HeadgateError", "InputError", "Shed", "Train", "sink", "source"]
+__all__ = ["Deadlines", "Engine", "HeadgateError", "InputError", "Shed", "Train", "sink", "source"]
 
 _PLACES = {
+    "Deadlines": "headgate.engine.timekeeper",
     "Engine": "headgate.engine.engine",
     "HeadgateError": "headgate.errors",
     "InputError": "headgate.errors",

@@ -106,8 +106,33 @@ class Managed:
     usage: Mapping[str, float]
 
 
-Entry: TypeAlias = Began | Arrived | Planned | Ran | Changed | Managed
-_Entry = TypeVar("_Entry", Began, Arrived, Planned, Ran, Changed, Managed)
+@dataclass(frozen=True, slots=True)
+class Iterated:
+    """A window of a query with a deadline is done: when that was, over which share of its tuples, and what it took.
+
+    `planned` are the seconds that it was expected to take with nothing dropped, `worked` those of its `pieces`,
+    between which others ran so many times. `why` says what made it late, if it `missed` its deadline.
+    """
+
+    query: str
+    end: float
+    release: float
+    begin: float
+    finish: float
+    due: float
+    tuples: int
+    kept: float
+    planned: float
+    worked: float
+    pieces: int
+    interrupted: int
+    plan: int
+    missed: bool
+    why: str | None = None
+
+
+Entry: TypeAlias = Began | Arrived | Planned | Ran | Changed | Managed | Iterated
+_Entry = TypeVar("_Entry", Began, Arrived, Planned, Ran, Changed, Managed, Iterated)
 
 _KINDS: dict[str, TypeAdapter[Entry]] = {kind.__name__.lower(): TypeAdapter(kind) for kind in get_args(Entry)}
 _AWAY = ("paused", "failed")
@@ -268,7 +293,7 @@ def _lives(entries: list[Entry], place: str) -> tuple[Life, ...]:
     latest: dict[str, list[Entry]] = {}
     gone: set[str] = set()
     for entry in entries:
-        if isinstance(entry, Began | Arrived | Managed):
+        if isinstance(entry, Began | Arrived | Managed | Iterated):
             continue
         if isinstance(entry, Planned) and (entry.unit not in latest or entry.unit in gone):
             found.append([])

@@ -40,6 +40,22 @@ PLAYED = {
     "cpu": 4.25,
 }
 ROWS = {
+    "deadlines": [
+        {
+            "way": "lrm+",
+            "load": 1.4,
+            "rate": 1000.0,
+            "iterations": 96,
+            "miss": 0.02,
+            "completion": 0.97,
+            "useful": 0.95,
+            "error": 31.0,
+            "kept": 0.7,
+            "late": 0.25,
+            "worked": 0.9,
+        },
+        {"way": "admission", "took": 0.6, "answer": "it does not fit", "before": 0.01, "after": 0.04},
+    ],
     "overload": [
         {
             "load": "constant",
@@ -181,6 +197,7 @@ ROWS = {
     ],
 }
 SHOWN = {
+    "deadlines": ["lrm+", "140 %", "3.0k", "96", "2.0 %", "97 %", "31 %", "250 ms", "it does not fit", "600 ms"],
     "overload": ["constant load", "3×", "300 ms", "100 %", "120", "hog load", "25 %", "on time after", "4.5 s"],
     "sim": ["20,000", "40,000", "1×", "–"],
     "engine": ["20.0 ms", "2.5×", "400 µs", "2,200,000", "7,500", "610 ms", "0.4"],

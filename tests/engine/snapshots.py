@@ -5,6 +5,7 @@ from dataclasses import asdict, fields
 from headgate.engine.status import (
     Accounting,
     ClassStatus,
+    DeadlineStatus,
     LaneStatus,
     QueryStatus,
     Snapshot,
@@ -30,16 +31,21 @@ def query_class(name, **given):
     return _made(ClassStatus, name=name, **{**known, **given})
 
 
+def deadline(name, **given):
+    known = {"window": 10.0, "stride": 2.0, "deadline": 2.0, "weight": 1.0, "iterations": 0, "missed": 0, "useful": 0}
+    return _made(DeadlineStatus, name=name, **{**known, **given})
+
+
 def table(name, problem=None):
     return TableStatus(name, problem)
 
 
-def snapshot(streams=(), queries=(), tables=(), lanes=(("lane-1", None),), classes=None, **accounting):
+def snapshot(streams=(), queries=(), tables=(), lanes=(("lane-1", None),), classes=None, deadlines=(), **accounting):
     known = {"tuples": 0, "rejected": 0, "late": 0, "results": 0, "runs": 0, "utilisation": 0.0}
     done = _made(Accounting, **{**known, "overhead_per_run": 0.0, **accounting})
     busy = tuple(LaneStatus(*lane) for lane in lanes)
     of = [query_class(name) for name in dict.fromkeys(each.cls for each in queries)] if classes is None else classes
-    parts = (tuple(each) for each in (streams, tables, of, queries))
+    parts = (tuple(each) for each in (streams, tables, of, queries, deadlines))
     return asdict(Snapshot(NOW, 12.0, "bsd", *parts, busy, done))
 
 

@@ -39,6 +39,9 @@ BENCHMARKS = {
         "up to 100 queries on Headgate, Structured Streaming, Flink and Bytewax", tables.many_queries
     ),
     "overload": Benchmark("classes of queries on time, from half of the capacity to three times", tables.overload),
+    "deadlines": Benchmark(
+        "real-time queries from 60 to 150 % of the capacity, and on Structured Streaming", tables.deadlines
+    ),
     "scale-queries": Benchmark("up to 100,000 queries on one engine", tables.scale_queries, drawn=True),
 }
 

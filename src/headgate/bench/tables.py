@@ -215,6 +215,23 @@ def overload(rows: Rows) -> list[Table]:
     return found
 
 
+def deadlines(rows: Rows) -> list[Table]:
+    """Who met deadlines, with how much of the data; and what became of a query that cannot fit."""
+    columns = ("demand", "tuples/s", "iterations", "missed", "completed", "useful", "error", "kept", "latest by")
+    table = _numbers("real-time queries", "way", *columns)
+    asked = [row for row in rows if "load" not in row]
+    for row in rows:
+        if "load" in row:
+            given = share(row["load"]), count(3 * row["rate"]), count(row["iterations"])
+            rates = f"{100 * row['miss']:.1f} %", share(row["completion"]), share(row["useful"])
+            rest = share(row["error"] / 100), share(row["kept"]), span(max(0.0, row["late"]))
+            table.add_row(row["way"], *given, *rates, *rest)
+    refusal = _numbers("a query that cannot fit, at 100 %", "answer", "after", "missed before", "missed after")
+    for row in asked:
+        refusal.add_row(row["answer"], span(row["took"]), share(row["before"]), share(row["after"]))
+    return [table, refusal]
+
+
 def _numbers(title: str, first: str, *others: str) -> Table:
     """A table of a name, or the first number, and numbers."""
     table = Table(title=title or None, title_justify="left", title_style="bold")

@@ -18,7 +18,8 @@ _OF_INTEREST = ("failed", "trying", "paused")
 
 def document(snapshot: Row) -> dict[str, Any]:
     """The snapshot as `--json` prints it, with its classes and null for what is not a number."""
-    parts = {name: snapshot[name] for name in ("policy", "elapsed", "streams", "tables", "queries", "accounting")}
+    names = ("policy", "elapsed", "streams", "tables", "queries", "deadlines", "accounting")
+    parts = {name: snapshot[name] for name in names}
     return dict(finite({**parts, "classes": classes(snapshot)}))
 
 
@@ -45,12 +46,20 @@ def closing(snapshot: Row) -> Iterator[RenderableType]:
     )
     yield _by_class(snapshot)
     yield Text()
+    if snapshot["deadlines"]:
+        yield _by_deadline(snapshot)
+        yield Text()
     yield _by_stream(snapshot)
     for noun, rows in (("stream", snapshot["streams"]), ("query", snapshot["queries"])):
         for row in rows:
             if state(row) in _OF_INTEREST and row["reason"]:
                 style = "red" if row["status"] == "failed" else "yellow"
                 yield Text(plain(f"{noun} {row['name']} ({state(row)}): {row['reason']}"), style=style)
+    for row in snapshot["deadlines"]:
+        if row["reason"]:
+            yield Text(
+                plain(f"query {row['name']}, when it last missed its deadline: {row['reason']}"), style="yellow"
+            )
     for table in snapshot["tables"]:
         if table["problem"]:
             yield Text(plain(f"table {table['name']}: {table['problem']}"), style="yellow")
@@ -91,6 +100,17 @@ def _promised(row: Row) -> list[str]:
     within = None if row["late"] is None else 1 - row["late"]
     kept = row["processed"] / passed if passed else 1.0
     return [span(row["delay_target"]), share(within), count(row["shed"]), share(kept)]
+
+
+def _by_deadline(snapshot: Row) -> Table:
+    headings = ("every", "due in", "weight", "iterations", "missed", "useful", "kept", "done in", "longest")
+    table = _table("deadline query", *headings)
+    for row in snapshot["deadlines"]:
+        n = row["iterations"] or None
+        rates = (share(row["missed"] / n if n else None), share(row["useful"] / n if n else None), share(row["kept"]))
+        promised = (span(row["stride"]), span(row["deadline"]), f"{row['weight']:g}", count(row["iterations"]))
+        table.add_row(Text(plain(row["name"])), *promised, *rates, span(row["finish_p50"]), span(row["worst"]))
+    return table
 
 
 def _by_stream(snapshot: Row) -> Table:

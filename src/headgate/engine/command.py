@@ -211,7 +211,13 @@ def _run(pipeline: "Pipeline", limit: float, err: Console, *, in_lines: bool) ->
         engine = _planned(pipeline, err)
         with _Interrupts(engine) as interrupts:
             try:
-                engine.start(pipeline.policy, fuse=pipeline.fuse, shed=pipeline.shed, **pipeline.options)
+                engine.start(
+                    pipeline.policy,
+                    fuse=pipeline.fuse,
+                    shed=pipeline.shed,
+                    deadlines=pipeline.deadlines,
+                    **pipeline.options,
+                )
                 until = time.monotonic() + limit
                 with _in_view(out) if in_view else _in_lines(err) as show:
                     while not interrupts.count and (left := until - time.monotonic()) > 0:

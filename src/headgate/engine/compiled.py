@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from headgate.engine.evaluation import Evaluation
+from headgate.engine.evaluation.by_iteration import IterationEvaluation
 from headgate.engine.evaluation.by_panes import PaneEvaluation
 from headgate.engine.evaluation.per_train import TrainEvaluation
 from headgate.engine.kernel.ir import Literal, Segment
@@ -47,6 +48,8 @@ def compiled(evaluation: Evaluation) -> Compiled:
         case PaneEvaluation():
             shape, constants = shape_of(segment(evaluation.partial.frame))
             return Compiled(shape, constants, evaluation.plan.window, _final(evaluation))
+        case IterationEvaluation():
+            raise NotFusableError("its windows have a deadline, and each is run for itself")
     plan = evaluation.plan  # type: ignore[attr-defined]
     if isinstance(plan, PerWindow):
         raise NotFusableError(f"it is evaluated window by window: {plan.why}")

@@ -20,6 +20,7 @@ from headgate.engine.sql.templates import Templates
 from headgate.engine.tables import Tables
 from headgate.engine.windows import Window
 from headgate.errors import InputError
+from headgate.model.deadlines import Deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Draft:
     compiled: Compiled | None
     why_not: str | None
     shown: Shown = PLAIN
+    deadline: Deadline | None = None
 
     @property
     def streams(self) -> Sequence[str]:
@@ -71,8 +73,12 @@ class Drafts:
         self._templates: dict[Shown, Templates] = {}
         self._alike: dict[object, _Alike] = {}
 
-    def of(self, name: str, sql: str, window: Window | None, shown: Shown = PLAIN) -> Draft:
+    def of(
+        self, name: str, sql: str, window: Window | None, shown: Shown = PLAIN, deadline: Deadline | None = None
+    ) -> Draft:
         """Draw up a query; raises an InputError, with the place in its text, if it is not to be."""
+        if deadline:
+            return self._due(name, sql, window, shown, deadline)
         if shown not in self._templates:
             self._templates[shown] = Templates(partial(self._shape, shown))
         templates = self._templates[shown]
@@ -87,6 +93,11 @@ class Drafts:
         if key is not None and isinstance(draft.plan, PerTrain) and draft.compiled:
             self._alike[key] = _Alike(draft.plan, draft.evaluation.schema)
         return draft
+
+    def _due(self, name: str, sql: str, window: Window | None, shown: Shown, deadline: Deadline) -> Draft:
+        planned = self._plan(name, sql, window, shown)
+        made = evaluation(planned, self._setting(name, *planned.streams), iterations=True)
+        return self._compiled(Draft(name, sql, window, planned, made, None, None, shown, deadline))
 
     def again(self, draft: Draft) -> Draft:
         """The same query after a table of its has changed."""

@@ -26,18 +26,20 @@ from headgate.engine.capacity import Capacity, Lanes
 from headgate.engine.classes import Classes
 from headgate.engine.drafts import Draft, Drafts, Shown
 from headgate.engine.evaluation import Evaluation
+from headgate.engine.evaluation.by_iteration import IterationEvaluation
+from headgate.engine.evaluation.protocol import Warm
 from headgate.engine.fused import KernelUnit
 from headgate.engine.gentle import gently
 from headgate.engine.intake import LiveStream
+from headgate.engine.iterations import PROBED, DeadlineUnit
 from headgate.engine.lanes import JobLane
 from headgate.engine.letters import Letters
 from headgate.engine.log.manifest import Manifest, Progress, StoredTrain
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.memory import uncollected
 from headgate.engine.placing import Placing
-from headgate.engine.prepared import Prepared, Views
+from headgate.engine.prepared import Views
 from headgate.engine.query import Definition, LiveQuery
-from headgate.engine.reader import JobInput
 from headgate.engine.regime import AUTO, Given, Wish, managed, regime
 from headgate.engine.resident.lane import Channel
 from headgate.engine.residents import Residents
@@ -55,10 +57,12 @@ from headgate.engine.sql.plan import BySession, Plan
 from headgate.engine.status import NAME as STATUS
 from headgate.engine.status import Snapshot, snapshot, written
 from headgate.engine.tables import Table, Tables
+from headgate.engine.timekeeper import Deadlines, Timekeeper, served
 from headgate.engine.units import LiveUnit
 from headgate.engine.windows import Time, Window
 from headgate.errors import HeadgateError, InputError
 from headgate.model.classes import DEFAULT, QueryClass
+from headgate.model.deadlines import Deadline
 from headgate.policy.clustered_bsd import ClusteredBsd
 from headgate.policy.trains import Train
 from headgate.record import Arrived, Began, Recorder
@@ -233,6 +237,8 @@ class Engine:
         time: Time | None = None,
         sink: Sink | Shared | None = None,
         cls: str = DEFAULT,
+        deadline: str | float | None = None,
+        weight: float = 1.0,
         scale: bool = False,
         limit: str | float = 60.0,
         start: Literal["now", "earliest"] = "now",
@@ -243,8 +249,12 @@ class Engine:
         Results go to the sink; without one they are kept in memory. A run that takes longer than the `limit` is
         stopped. A query that is new starts at what comes `now`, or at the `earliest` train that is still there.
 
-        Results of a class that may be shed have a last column `_kept`, the share of the tuples from which they come.
-        With `scale`, counts and sums of a window are scaled up by it, each with an error bar.
+        With a `deadline`, the results of each window are due so long after its end, which may not be longer than the
+        slide. Such a query goes before all that have none, and is refused if the deadlines of all could not be met
+        any more. Where there is too much to do, the tuples of windows are thinned, least where the `weight` is great.
+
+        Results of a class that may be shed, or with a deadline, have a last column `_kept`, the share of the tuples
+        from which they come. With `scale`, counts and sums of a window are scaled up by it, each with an error bar.
         """
         self.query_many(
             {name: sql},
@@ -253,6 +263,8 @@ class Engine:
             time=time,
             sink=sink,
             cls=cls,
+            deadline=deadline,
+            weight=weight,
             scale=scale,
             limit=limit,
             start=start,
@@ -268,6 +280,8 @@ class Engine:
         time: Time | None = None,
         sink: Sink | Shared | Callable[[str], Sink] | None = None,
         cls: str = DEFAULT,
+        deadline: str | float | None = None,
+        weight: float = 1.0,
         scale: bool = False,
         limit: str | float = 60.0,
         start: Literal["now", "earliest"] = "now",
@@ -282,10 +296,11 @@ class Engine:
         most = seconds(limit, "a query's limit", above=0)
         shape = self._window(window, slide, time)
         self._check_names("query", texts)
-        shown = Shown(math.isfinite(self._classes.of(cls).delay_target), scale)
-        drafts = [self._drafts.of(name, sql, shape, shown) for name, sql in texts.items()]
+        due = _deadline(shape, deadline, weight)
+        shown = Shown(due is not None or math.isfinite(self._classes.of(cls).delay_target), scale)
+        drafts = [self._drafts.of(name, sql, shape, shown, due) for name, sql in texts.items()]
         span = "" if shape is None else f"{shape.size}/{shape.slide}"
-        entries = [(draft, Definition(draft.sql, span, time or "", shown).as_json()) for draft in drafts]
+        entries = [(d, Definition(d.sql, span, time or "", shown, due is not None).as_json()) for d in drafts]
         for draft, definition in entries:
             self._check_known(draft.name, definition)
         begins = [
@@ -299,6 +314,8 @@ class Engine:
                 out = self._opened(draft, sink, progress[draft.name])
                 made.append(self._live(draft, cls, out, most, progress[draft.name]))
             self._restore_rates([query for query in made if query.name not in fresh])
+            for each in made:
+                self._admit(each)
         except HeadgateError:
             for query in made:
                 query.close()
@@ -308,11 +325,33 @@ class Engine:
         self._queries.update({query.name: query for query in made})
         self._taken.update(query.name.lower() for query in made)
         if self._started:
-            if self._scheduled is not None and cls not in self._scheduled:
+            if self._scheduled is not None and cls not in self._scheduled and due is None:
                 # Nobody has planned with such a class.
                 self._reschedule()
             self._placing.place(made)
             self._placing.look()
+
+    def _admit(self, query: LiveQuery) -> None:
+        """Refuse a query with a deadline if those of all could not be met with it; by what a few tuples take."""
+        evaluation, keeper = query.evaluation, self._scheduler.keeper
+        if not isinstance(evaluation, IterationEvaluation):
+            return
+        execute = self._trial(query.name)
+        if all(self._logs[name].head for name in evaluation.streams):
+            evaluation.probe(PROBED, execute)
+            began = time.perf_counter()
+            n = evaluation.probe(PROBED, execute)
+            query.per_tuple = max(0.0, time.perf_counter() - began - query.empty_job) / n
+        if not self._started or keeper is None:
+            return
+        unit = self._placing.single(query)
+        if isinstance(unit, DeadlineUnit):
+            found = keeper.admit(unit)
+            if found.kind == "refuse":
+                rule = "a query with a deadline fits beside those that run"
+                raise InputError(rule, found.reason, found.remedy)
+            if found.kind == "reduce":
+                _log.warning("query %s is taken in: %s", query.name, found.reason)
 
     def _draw_up_again(self, query: LiveQuery) -> None:
         query.draft, query.alone = self._drafts.again(query.draft), None
@@ -415,6 +454,7 @@ class Engine:
         train: Train | Mapping[str, float] | None = None,
         fuse: bool | None = None,
         shed: Shed | Mode | None = None,
+        deadlines: Deadlines | str | None = None,
         **options: Any,  # noqa: ANN401 - each policy has its own
     ) -> None:
         """Begin to read the streams and to run the queries, in threads of their own.
@@ -422,14 +462,15 @@ class Engine:
         `train` bounds a run: at most so many tuples (`most`), and so much work (`slice`, in seconds). With `fuse`,
         queries whose work is small against the overhead of a job run in one job; so it is unless a policy is named or
         the policy is one of classes. `shed` says how load is managed: a mode, or a `Shed`; without it, by DILoS if a
-        class has a delay target.
+        class has a delay target. `deadlines` says how queries with a deadline are served: a profile by its name, or a
+        `Deadlines`.
         """
         if self._started:
             raise InputError("an engine is started once", "a second start", "Use switch() for another policy.")
         self._absent = self._manifest.names() - set(self._queries)
         for absent in sorted(self._absent):
             _log.warning("query %s of this state folder is not registered; its tuples are kept for it", absent)
-        self._wish = Wish(policy, train, fuse, shed, options)
+        self._wish = Wish(policy, train, fuse, shed, served(deadlines), options)
         self._use()
         self._placing.place(list(self._queries.values()))
         memory.settle()
@@ -447,6 +488,7 @@ class Engine:
         train: Train | Mapping[str, float] | None = None,
         fuse: bool | None = None,
         shed: Shed | Mode | None = None,
+        deadlines: Deadlines | str | None = None,
         **options: Any,  # noqa: ANN401 - each policy has its own
     ) -> None:
         """Schedule and shed in another way from now on. Figures of response and slowdown begin anew."""
@@ -454,7 +496,7 @@ class Engine:
             raise InputError(
                 "a policy is switched while the engine runs", "one that has not started", "Call start()."
             )
-        wish, given = Wish(policy, train, fuse, shed, options), self._given()
+        wish, given = Wish(policy, train, fuse, shed, served(deadlines), options), self._given()
         regime(wish, given)
         managed(wish, given, self._logs)
         self._wish = wish
@@ -479,7 +521,8 @@ class Engine:
         self._recorder.append(Began(self._began, chosen.name, written, len(self._scheduler.lanes)))
         for query in list(self._queries.values()):
             query.forget()
-        self._scheduler.use(chosen.name, chosen.make, chosen.bounds.most, shedding)
+        keeper = Timekeeper(self._wish.deadlines, self._streams, self._manifest, self._recorder)
+        self._scheduler.use(chosen.name, chosen.make, chosen.bounds, shedding, keeper)
         made = chosen.make()
         shares = shedding is not None and shedding.management.mode == "dilos+sharing"
         riding = Riding(given.classes, shedding.percent) if shedding and shares and chosen.by_class else None
@@ -492,7 +535,7 @@ class Engine:
         return Given(self._all_classes(), bool(self._classes), jobs + resident, max(jobs, resident), empty)
 
     def _all_classes(self) -> list[QueryClass]:
-        return self._classes.all([query.cls for query in list(self._queries.values())])
+        return self._classes.all([each.cls for each in list(self._queries.values()) if not each.draft.deadline])
 
     def run(
         self,
@@ -501,9 +544,10 @@ class Engine:
         until: float | None = None,
         train: Train | Mapping[str, float] | None = None,
         shed: Shed | Mode | None = None,
+        deadlines: Deadlines | str | None = None,
     ) -> Snapshot:
         """Start, and stay until all streams have ended and all is done, or for so many seconds; then stop."""
-        self.start(policy, train=train, shed=shed)
+        self.start(policy, train=train, shed=shed, deadlines=deadlines)
         try:
             self.wait(until)
         finally:
@@ -621,12 +665,13 @@ class Engine:
             if kept is not None:
                 self._manifest.forget_rates(unit.owner, stream, kept)
 
+    @staticmethod
+    def _trial(name: str) -> Warm:
+        return lambda prepared, given: prepared.run(given, f"{name}: warming up")
+
     def _warm(self, name: str, made: Evaluation) -> float:
         """Run over nothing, twice: the second time is that of an empty job."""
-
-        def execute(prepared: Prepared, given: JobInput) -> pa.Table:
-            return prepared.run(given, f"{name}: warming up")
-
+        execute = self._trial(name)
         made.warm(execute)
         began = time.perf_counter()
         made.warm(execute)
@@ -709,6 +754,18 @@ class Engine:
             known = ", ".join(self._queries) or "none yet"
             raise InputError("a registered query", f"'{name}'", f"There are: {known}.")
         return self._queries[name]
+
+
+def _deadline(shape: Window | None, given: str | float | None, weight: float) -> Deadline | None:
+    if given is None:
+        if weight != 1.0:
+            raise InputError("a weight belongs to a deadline", f"{weight} without one", "Add deadline='2s'.")
+        return None
+    due = seconds(given, "a deadline", above=0)
+    if shape is None:
+        remedy = "Give the query a window, as in window='10s', slide='2s'."
+        raise InputError("a deadline is for the results of windows", "no window", remedy)
+    return Deadline(shape.size / _MICROS, shape.slide / _MICROS, due, weight)
 
 
 def _different(unit: LiveUnit) -> Sequence[LiveQuery]:

@@ -4,9 +4,11 @@ import time
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 
+from headgate.engine.evaluation.by_iteration import IterationEvaluation
 from headgate.engine.fused import KernelUnit, Kin
 from headgate.engine.fusing import Fuser
 from headgate.engine.intake import LiveStream
+from headgate.engine.iterations import DeadlineUnit
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.query import LiveQuery
 from headgate.engine.residents import Residents
@@ -64,7 +66,7 @@ class Placing:
     def place(self, queries: Sequence[LiveQuery]) -> None:
         """Give new queries units: those of the kernel together, where they stand at the same tuple."""
         kernel = [query for query in queries if self._in_kernel(query)]
-        units: list[LiveUnit] = [SingleUnit(query) for query in queries if not self._in_kernel(query)]
+        units: list[LiveUnit] = [self.single(query) for query in queries if not self._in_kernel(query)]
         units += [self._kernel_unit(group) for group in together(kernel, self._riding, apart=not self._fuser)]
         if kernel:
             self._residents.open()
@@ -77,7 +79,7 @@ class Placing:
                 self._scheduler.apart(query)
             kernel = isinstance(self._scheduler.unit_of(query), KernelUnit)
             if kernel and not self._in_kernel(query):
-                self._scheduler.exchange(query, partial(SingleUnit, query))
+                self._scheduler.exchange(query, partial(self.single, query))
             elif self._in_kernel(query) and not kernel:
                 self._residents.open()
                 self._scheduler.exchange(query, partial(self._kernel_unit, [query]))
@@ -88,7 +90,7 @@ class Placing:
         for query in queries:
             if self._scheduler.home(query) and not self._in_kernel(query):
                 self._scheduler.apart(query)
-                self._scheduler.exchange(query, partial(SingleUnit, query))
+                self._scheduler.exchange(query, partial(self.single, query))
         homes = {id(unit): unit for query in queries if (unit := self._scheduler.home(query))}
         for unit in homes.values():
             if isinstance(unit, KernelUnit):
@@ -108,6 +110,13 @@ class Placing:
     def _in_kernel(self, query: LiveQuery) -> bool:
         """Whether the kernel is to run a query: on job lanes only if that fuses it with others."""
         return query.compiled is not None and (self._fuser is not None or self._residents.wanted > 0)
+
+    def single(self, query: LiveQuery) -> SingleUnit:
+        """A unit in which Spark runs a query."""
+        deadline, evaluation = query.draft.deadline, query.evaluation
+        if deadline and isinstance(evaluation, IterationEvaluation):
+            return DeadlineUnit(query, deadline, evaluation, self._scheduler.keep)
+        return SingleUnit(query)
 
     def _kernel_unit(self, queries: Sequence[LiveQuery]) -> KernelUnit:
         log = self._streams[queries[0].evaluation.streams[0]].log

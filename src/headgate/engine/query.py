@@ -33,17 +33,22 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a query is, as the manifest keeps it; a restart with another one is refused."""
+    """What a query is, as the manifest keeps it; a restart with another one is refused.
+
+    Whether results are `due` by a deadline belongs to it, but not how long that is.
+    """
 
     sql: str
     window: str
     time: str
     shown: Shown = PLAIN
+    due: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """For the manifest."""
         shown = {name: True for name in ("kept", "scale") if getattr(self.shown, name)}
-        return {"sql": self.sql, "window": self.window, "time": self.time, **shown}
+        due = {"due": True} if self.due else {}
+        return {"sql": self.sql, "window": self.window, "time": self.time, **shown, **due}
 
 
 @dataclass(slots=True)
@@ -70,7 +75,8 @@ class LiveQuery:
 
     It goes ahead in memory, and what the manifest keeps follows commit by commit: `progress` against `kept`. A sink
     that may see results twice gets them at once, one that may not with the commit. A query that is `alone`, for the
-    reason that this gives, is not run by the kernel any more.
+    reason that this gives, is not run by the kernel any more. The seconds of an empty run and, where it was tried, of
+    a tuple are those from before its first run.
     """
 
     draft: Draft
@@ -85,6 +91,7 @@ class LiveQuery:
     most: float = float("inf")
     alone: str | None = None
     empty_job: float = 0.0
+    per_tuple: float | None = None
     keeps_shed: bool = False
     responses: Responses = field(default_factory=Responses)
     served: Served = field(init=False)
@@ -198,7 +205,7 @@ class LiveQuery:
             own = replace(own, cursors=ahead.cursors, tuples=ahead.tuples, shed=ahead.shed)
         else:
             shed = sum(rate.shed(ahead.cursors[s], own.cursors[s]) for s, rate in self.rates.items())
-            own = replace(own, tuples=own.tuples + step.read, shed=own.shed + shed)
+            own = replace(own, tuples=own.tuples + step.read, shed=own.shed + shed + step.shed)
         self._rows, self._due = rows, due
         self._ahead = replace(own, run=ahead.run, receipt=ahead.receipt, results=ahead.results)
         if out.size:

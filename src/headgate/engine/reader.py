@@ -22,7 +22,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from headgate.shed.droppers import Random
+from headgate.shed.droppers import Random, evenly
 
 PROPERTY = "headgate.input"
 PANES = "__panes"
@@ -45,11 +45,13 @@ _TRAINS = 2048
 class StreamInput:
     """The tuples of one stream that a job is for, by slices of trains.
 
-    A slice is (file, offset, count, position of the first, watermark before, percent of the tuples to drop).
+    A slice is (file, offset, count, position of the first, watermark before, percent of the tuples to drop). With a
+    `sample` (first position, of, kept), so many are kept of those from that position on, evenly spread.
     """
 
     slices: tuple[tuple[str, int, int, int, int, int], ...]
     time: str | None
+    sample: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def tuples(named: dict[str, Any], stream: str, columns: list[str]) -> Iterator[p
     if not given:
         return
     for slices in _bundles(given["slices"]):
-        yield _read(slices, named, stream, columns, given["time"])
+        yield _read(slices, named, stream, columns, given["time"], given.get("sample"))
 
 
 def _bundles(slices: list[Any]) -> Iterator[list[Any]]:
@@ -131,7 +133,14 @@ def _bundles(slices: list[Any]) -> Iterator[list[Any]]:
         yield bundle
 
 
-def _read(slices: list[Any], named: dict[str, Any], stream: str, columns: list[str], time: str | None) -> pa.Table:
+def _read(
+    slices: list[Any],
+    named: dict[str, Any],
+    stream: str,
+    columns: list[str],
+    time: str | None,
+    sample: tuple[int, int, int] | None,
+) -> pa.Table:
     _, _, counts, firsts, befores, percents = zip(*slices, strict=True)
     stored = [name for name in _train(slices[0][0]).column_names if name in columns or name == time]
     table = pa.concat_tables(_train(file).select(stored).slice(offset, n) for file, offset, n, *_ in slices)
@@ -139,6 +148,11 @@ def _read(slices: list[Any], named: dict[str, Any], stream: str, columns: list[s
     positions = np.arange(table.num_rows) + np.repeat(np.array(firsts) - starts, counts)
     before, percent = np.repeat(befores, counts), np.repeat(percents, counts) / 100
     keep = Random(seed_of(stream)).keep(positions, percent) if any(percents) else None
+    share = 1 - percent
+    if sample:
+        first, of, kept = sample
+        keep = _both(keep, evenly(positions - first, of, kept))
+        share = share * (kept / of)
     if time and (named.get("window") or named.get("bounds") or named.get("on_time") is not None):
         times = pc.cast(table.column(time), pa.int64()).to_numpy()
         keep = _both(keep, _kept(named, times, before))
@@ -148,7 +162,7 @@ def _read(slices: list[Any], named: dict[str, Any], stream: str, columns: list[s
     if "_position" in columns:
         table = table.append_column("_position", pa.array(positions))
     if "_kept" in columns:
-        table = table.append_column("_kept", pa.array(1 - percent))
+        table = table.append_column("_kept", pa.array(share))
     for name in ("_time", "_pane", "_late"):
         if name in columns and name not in table.column_names:
             table = table.append_column(name, pa.nulls(table.num_rows, pa.int64()))

@@ -10,6 +10,7 @@ from typing import Any
 from headgate.control.dilos import Mode
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.shedding import Shed, Shedding, shedding
+from headgate.engine.timekeeper import Deadlines
 from headgate.errors import InputError
 from headgate.model.classes import QueryClass
 from headgate.policy.classes import registry as by_class
@@ -36,6 +37,7 @@ class Wish:
     train: Train | Mapping[str, float] | None = None
     fuse: bool | None = None
     shed: Shed | Mode | None = None
+    deadlines: Deadlines = Deadlines()
     options: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -11,19 +11,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from headgate.engine.evaluation.closed import Closed
 from headgate.engine.evaluation.protocol import NOTHING, Waiting
 from headgate.engine.fused import KernelUnit
+from headgate.engine.iterations import DeadlineUnit
 from headgate.engine.lanes import Lane
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.query import Answered, LiveQuery
 from headgate.engine.running import Done, message, run
 from headgate.engine.shedding import Shedding
+from headgate.engine.timekeeper import Timekeeper
 from headgate.engine.units import MOST_SEGMENTS, LiveUnit, SingleUnit, model, segments
 from headgate.model.unit import Unit
 from headgate.monitor.responses import Punctuality
 from headgate.monitor.statistics import Measured
-from headgate.policy.classes.scheduler import ByClass
+from headgate.policy.classes.scheduler import WHOLE, ByClass
+from headgate.policy.deadlines import DeadlinesFirst
 from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
+from headgate.policy.trains import Train
 from headgate.record import Changed, Managed, Planned, Ran, Recorder
 
 _TICK = 0.2
@@ -89,12 +94,13 @@ class Scheduler:
         self.overhead = Overhead()
         self.policy_name = ""
         self.shedding: Shedding | None = None
+        self.keeper: Timekeeper | None = None
         self.targets: Mapping[str, float] = {}
         self.responses: dict[str, Punctuality] = {}
         self._manifest, self._recorder, self._chores, self._met = manifest, recorder, chores, met
         self._make: Callable[[], Policy] | None = None
         self._policies: dict[str, Policy] = {}
-        self._most = math.inf
+        self._most, self._slice = math.inf, math.inf
         self._measured = Measured([], in_jobs=True)
         self._models: Sequence[Unit] = ()
         self._home: dict[str, LiveUnit] = {}
@@ -117,14 +123,16 @@ class Scheduler:
         self,
         name: str,
         policy: Callable[[], Policy],
-        most: float = math.inf,
+        bounds: Train = WHOLE,
         shedding: Shedding | None = None,
+        keeper: Timekeeper | None = None,
     ) -> None:
-        """Schedule by a policy, with trains of at most so many tuples, and shed; once started, in its own thread.
+        """Schedule by a policy, with trains in these bounds, and shed; once started, in its own thread.
 
         Each kind of lane has a policy of its own: what one of them can run is nothing to the other.
         """
-        self.policy_name, self._make, self._most, self.shedding = name, policy, most, shedding
+        self.policy_name, self._make, self.shedding, self.keeper = name, policy, shedding, keeper
+        self._most, self._slice = bounds.most, bounds.slice
         self._policies, self.responses = {}, {}
         self.overhead = Overhead()
         models, self._models = self._models, ()
@@ -172,6 +180,10 @@ class Scheduler:
 
         self.call(change)
         return bool(gone)
+
+    def keep(self, unit: DeadlineUnit, closed: Closed, counts: Mapping[str, int]) -> float:
+        """The share of a window that a query with a deadline reads."""
+        return self.keeper.keep(unit, closed, counts) if self.keeper else 1.0
 
     def longest(self, kind: Literal["jobs", "resident"], now: float) -> float:
         """Seconds that the longest run under way has taken on lanes of a kind."""
@@ -371,6 +383,7 @@ class Scheduler:
         """Seconds to sleep at most: a unit may have something to commit, or a control period end."""
         due = min((unit.next_commit for unit in self.units if not unit.busy), default=math.inf)
         due = min(due, self.shedding.next) if self.shedding else due
+        due = min(due, self.keeper.next) if self.keeper else due
         return min(_TICK, max(0.001, due - time.time()))
 
     def _soon(self, change: Callable[[], None]) -> threading.Event:
@@ -400,6 +413,8 @@ class Scheduler:
                 lane.cancel()
         if self.shedding and now >= self.shedding.next:
             self._manage(self.shedding, now)
+        if self.keeper and now >= self.keeper.next:
+            self._keep_time(self.keeper, now)
         for name, (due, unit, change) in list(self._delayed.items()):
             if now >= due:
                 del self._delayed[name]
@@ -413,26 +428,35 @@ class Scheduler:
             except Exception as error:  # noqa: BLE001 - a full disk, say; nothing that could not wait
                 _log.warning("could not tidy up: %s", error)
 
+    def _keep_time(self, keeper: Timekeeper, now: float) -> None:
+        """Look after deadlines. What other queries run on job lanes is in the way for as long as a run is to last."""
+        due = [unit for unit in self.units if isinstance(unit, DeadlineUnit)]
+        jobs = [lane for lane in self.lanes if lane.kind == "jobs"] if due else []
+        others = any(self._takes(jobs[0], unit) for unit in self.units if unit not in due) if jobs else False
+        keeper.look(due, now, self._slice if others and math.isfinite(self._slice) else 0.0)
+
     def _manage(self, shedding: Shedding, now: float) -> None:
         """End a control period: what is dropped from now on, and what share of the time a class has."""
         costs = {unit.entry.operator: unit.cost for unit in self._models}
         try:
-            found = shedding.cycle(self.units, lambda unit: costs.get(unit.name), now, self._manifest)
+            others = [unit for unit in self.units if not isinstance(unit, DeadlineUnit)]
+            found = shedding.cycle(others, lambda unit: costs.get(unit.name), now, self._manifest)
         except sqlite3.Error as error:
             _log.warning("drop rates stay as they are: %s", message(error))
             return
         for policy in self._policies.values():
-            if found.changed and isinstance(policy, ByClass):
-                policy.share(found.shares)
+            if found.changed and (by_class := _by_class(policy)):
+                by_class.share(found.shares)
         self._recorder.append(Managed(now, found.drops, dict(found.shares), dict(found.usage)))
 
     def _policy(self, lane: Lane) -> Policy | None:
         """What decides for lanes of this kind."""
         if self._make and self._models and lane.kind not in self._policies:
-            made = self._policies[lane.kind] = self._make()
+            made = self._make()
+            made = self._policies[lane.kind] = DeadlinesFirst(made, self.keeper.order) if self.keeper else made
             made.prepare(self._models)
-            if self.shedding and isinstance(made, ByClass):
-                made.share(self.shedding.management.shares)
+            if self.shedding and (by_class := _by_class(made)):
+                by_class.share(self.shedding.management.shares)
         return self._policies.get(lane.kind)
 
     def _decide(self, lane: Lane) -> None:
@@ -475,6 +499,7 @@ class Scheduler:
             i
             for i, queue in enumerate(queues)
             if queue.pending and now - queue.oldest < patience(i) and costs[i].b * queue.pending < _WORTH * costs[i].a
+            if not isinstance(self.units[i], DeadlineUnit)
         }
         if not green or not any(queue.pending for i, queue in enumerate(queues) if i not in green):
             return queues
@@ -496,7 +521,7 @@ class Scheduler:
         return max(run.train, int(min(max(run.train, least) / kept, pending, self._most)))
 
     def _percent(self, unit: LiveUnit) -> int:
-        return self.shedding.percent(unit.cls) if self.shedding else 0
+        return self.shedding.percent(unit.cls) if self.shedding and not isinstance(unit, DeadlineUnit) else 0
 
     def _begin(self, lane: Lane) -> None:
         assigned = self._assigned[lane.name]
@@ -532,8 +557,10 @@ class Scheduler:
             answered = Answered.together(done.waited)
             answered.note()
             responded = answered.by_class() if len(unit.classes) > 1 else {unit.cls: answered.times}
-            for cls, times in responded.items():
+            for cls, times in responded.items() if not isinstance(unit, DeadlineUnit) else ():
                 self.responses.setdefault(cls, Punctuality(self.targets.get(cls, math.inf))).add(times)
+        if self.keeper and isinstance(unit, DeadlineUnit):
+            self.keeper.ran(unit, done)
         if done.error is not None:
             self._failed(unit, n, done, too_long=too_long)
             return
@@ -552,15 +579,15 @@ class Scheduler:
             results = tuple(done.results.get(name, 0) for name in segments(unit)) if alone else total
             run = Run(self.units.index(unit), max(1, done.read - done.shed))
             outcome = Outcome(run, done.started, done.finished, results)
-            if self.shedding:
+            if self.shedding and not isinstance(unit, DeadlineUnit):
                 self.shedding.ran(unit, self._models[outcome.run.unit].cost, done, oldest)
             if not unit.fresh:
                 self._measured.observe(outcome)
             unit.fresh = False
             policy.observe(outcome)
-            if isinstance(policy, ByClass) and done.waited:
+            if (by_class := _by_class(policy)) and done.waited and not isinstance(unit, DeadlineUnit):
                 for cls, times in responded.items():
-                    policy.responded(cls, times)
+                    by_class.responded(cls, times)
 
     def _expel(self, unit: LiveUnit, n: int, done: Done, queries: Sequence[LiveQuery]) -> None:
         """Let queries go whose own part has failed, to run by themselves; the others have lost nothing.
@@ -690,6 +717,12 @@ class Scheduler:
                 done.error or (done.bad.get(unit.queries[0].name) if len(unit.queries) == 1 else None),
             )
         )
+
+
+def _by_class(policy: Policy) -> ByClass | None:
+    """The class scheduler among what decides, if it is one."""
+    inner = policy.inner if isinstance(policy, DeadlinesFirst) else policy
+    return inner if isinstance(inner, ByClass) else None
 
 
 def _planned(unit: LiveUnit, measured: Unit, now: float) -> Planned:

@@ -7,11 +7,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 
+import numpy as np
+
 from headgate.engine.gentle import gently
 from headgate.engine.intake import LiveStream
+from headgate.engine.iterations import DeadlineUnit
 from headgate.engine.query import LiveQuery
 from headgate.engine.scheduler import Scheduler
 from headgate.engine.tables import Tables
+from headgate.engine.timekeeper import Tally, Timekeeper
 from headgate.engine.units import LiveUnit
 from headgate.engine.windows import ENDED, NEVER
 from headgate.model.classes import QueryClass
@@ -99,6 +103,31 @@ class ClassStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadlineStatus:
+    """A query with a deadline: how many of its iterations missed it, and over which share of the tuples they were.
+
+    Times are seconds from the end of a window. `planned` is the share of a window that it is to keep now; `demand`
+    the time of an iteration with nothing dropped. `reason` says why the last one that was late was so.
+    """
+
+    name: str
+    window: float
+    stride: float
+    deadline: float
+    weight: float
+    iterations: int
+    missed: int
+    useful: int
+    kept: float | None
+    planned: float | None
+    demand: float | None
+    finish_p50: float | None
+    finish_p99: float | None
+    worst: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class LaneStatus:
     """A lane, and the query that it runs."""
 
@@ -145,6 +174,7 @@ class Snapshot:
     tables: tuple[TableStatus, ...]
     classes: tuple[ClassStatus, ...]
     queries: tuple[QueryStatus, ...]
+    deadlines: tuple[DeadlineStatus, ...]
     lanes: tuple[LaneStatus, ...]
     accounting: Accounting
 
@@ -172,6 +202,7 @@ def snapshot(
         tuple(TableStatus(name, tables.problems.get(name)) for name in list(tables.columns)),
         tuple(_class(each, [q for q in of_queries if q.cls == each.name], scheduler) for each in classes),
         of_queries,
+        _deadlines(scheduler),
         tuple(LaneStatus(lane.name, scheduler.running(lane)) for lane in scheduler.lanes),
         Accounting(
             sum(s.tuples for s in of_streams),
@@ -235,6 +266,34 @@ def _class(each: QueryClass, queries: Sequence[QueryStatus], scheduler: Schedule
         passed - shed,
         shed,
         pending,
+    )
+
+
+def _deadlines(scheduler: Scheduler) -> tuple[DeadlineStatus, ...]:
+    keeper = scheduler.keeper
+    units = [unit for unit in list(scheduler.units) if isinstance(unit, DeadlineUnit)]
+    return tuple(_deadline(unit, keeper) for unit in units) if keeper else ()
+
+
+def _deadline(unit: DeadlineUnit, keeper: Timekeeper) -> DeadlineStatus:
+    seen, deadline = keeper.tallies.get(unit.name) or Tally(), unit.deadline
+    times = list(seen.finished)
+    return DeadlineStatus(
+        unit.name,
+        deadline.window,
+        deadline.stride,
+        deadline.due,
+        deadline.weight,
+        seen.iterations,
+        seen.missed,
+        seen.useful,
+        seen.kept / seen.tuples if seen.tuples else None,
+        keeper.planned(unit),
+        keeper.estimate(unit).cost * keeper.wanted.share,
+        float(np.quantile(times, 0.5)) if times else None,
+        float(np.quantile(times, 0.99)) if times else None,
+        seen.worst if times else None,
+        seen.reason,
     )
 
 

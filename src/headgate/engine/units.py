@@ -200,4 +200,5 @@ def model(unit: LiveUnit, number: int) -> Unit:
     names = segments(unit)
     share = cost.b / len(names)
     parts = tuple(Segment(name, (Stage(share, 1.0),), cost.of(1)) for name in names)
-    return Unit(number, Entry(unit.name), names, parts, cost, Basis(parts, cost), cls=unit.cls)
+    deadline = unit.queries[0].draft.deadline
+    return Unit(number, Entry(unit.name), names, parts, cost, Basis(parts, cost), cls=unit.cls, deadline=deadline)

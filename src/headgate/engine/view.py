@@ -46,6 +46,9 @@ def view(snapshot: Row, width: int, height: int, note: str = "") -> Group:
     if any(each["share"] is not None for each in snapshot["classes"]):
         rows = [{**each, "status": "", "reason": None} for each in snapshot["classes"]]
         above += [*blank, *_cut(_table(_CLASSES, rows, width), max(3, space // 4), "classes")]
+    if snapshot["deadlines"]:
+        rows = [{**each, "status": "", "reason": None} for each in snapshot["deadlines"]]
+        above += [*blank, *_cut(_table(_DEADLINES, rows, width), max(3, space // 4), "queries with a deadline")]
     queries = _table(_QUERIES, sorted(snapshot["queries"], key=_urgency), width)
     below = _cut(queries, space - len(above), "queries")
     return Group(*[*top, *blank, *above, *blank, *below, *blank, *bottom][:height])
@@ -207,6 +210,19 @@ _CLASSES = (
     _Column("drops", lambda row: share(row["drop"]), 6),
     _Column("shed", lambda row: count(row["shed"]), 7),
     _Column("pending", lambda row: count(row["pending"]), 7, spare=2),
+)
+
+_DEADLINES = (
+    _Column("deadline", lambda row: row["name"], 12, words=True),
+    _Column("every", lambda row: span(row["stride"]), 7),
+    _Column("due in", lambda row: span(row["deadline"]), 7),
+    _Column("weight", lambda row: f"{row['weight']:g}", 6, spare=2),
+    _Column("done", lambda row: count(row["iterations"]), 6),
+    _Column("missed", lambda row: count(row["missed"]), 6),
+    _Column("takes", lambda row: span(row["finish_p50"]), 7),
+    _Column("longest", lambda row: span(row["worst"]), 7, spare=1),
+    _Column("kept", lambda row: share(row["kept"]), 6),
+    _Column("now", lambda row: share(row["planned"]), 6, spare=3),
 )
 
 _QUERIES = (

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
 from headgate.errors import InputError
+from headgate.model.deadlines import Deadline
 from headgate.model.network import Network, Port
 from headgate.model.operator import FREE, Cost, Kind
 from headgate.model.parameters import Segment, Stage, rates, segment, stage
@@ -47,7 +48,7 @@ class Unit:
 
     `segments` are the queries that the unit carries to their results, `cost` the expected time of a train of n,
     `a + b·n`. A policy values the unit by `basis`, which is what it runs unless a sharing strategy says other. A
-    `source` only brings tuples of a stream in, for other units to work on.
+    `source` only brings tuples of a stream in, for other units to work on. Results may be due by a `deadline`.
     """
 
     id: int
@@ -59,6 +60,7 @@ class Unit:
     leaf: bool = True
     cls: str = "default"
     source: bool = False
+    deadline: Deadline | None = None
 
     @property
     def name(self) -> str:

@@ -100,6 +100,13 @@ class Unprotected:
         return ~np.isin(keys, list(self.protected))
 
 
+def evenly(index: Positions, of: int, kept: int) -> Kept:
+    """Which of the tuples with these numbers stay if `kept` of so many do, evenly: gaps differ by one at most."""
+    at = np.asarray(index, dtype=np.int64)
+    found: Kept = (at + 1) * kept // of > at * kept // of
+    return found
+
+
 def chance(positions: Positions, seed: int) -> NDArray[np.float64]:
     """A number from 0 to below 1 for each position: the finaliser of splitmix64 over seed and position."""
     z = np.asarray(positions).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)

@@ -34,9 +34,9 @@ def walk(seed, trains=8, most=6, back=30, on=9):
 class Driven:
     """What the engine would do for one query. After each step, the log forgets what the query does not need."""
 
-    def __init__(self, views, folder, sql, window=None, *, delay=0, streams=("s",), forget=True):
+    def __init__(self, views, folder, sql, window=None, *, delay=0, streams=("s",), forget=True, iterations=False):
         self.folder, self.sql, self.window, self.delay = folder, sql, window, delay
-        self.views, self.forget = views, forget
+        self.views, self.forget, self.iterations = views, forget, iterations
         self.manifest = Manifest(folder / "manifest.db")
         self.sink = MemoryTables()
         self.logs = {name: opened(folder, self.manifest, name=name, delay=delay) for name in streams}
@@ -49,7 +49,8 @@ class Driven:
 
     def register(self):
         """Enter the query at the head of its streams, or where the manifest says that it is."""
-        made = evaluation(self.plan, Setting("q", self.logs, self.views, self.folder / "panes"))
+        setting = Setting("q", self.logs, self.views, self.folder / "panes")
+        made = evaluation(self.plan, setting, iterations=self.iterations)
         begin = made.begin({name: log.head for name, log in self.logs.items()})
         progress = self.manifest.enter("q", {}, begin)
         self.sink.open(Opening("q", made.schema, self.views.spark, progress.receipt))

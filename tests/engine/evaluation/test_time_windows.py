@@ -1,4 +1,4 @@
-"""Windows by panes and window by window: both give, of any cut of the stream, what the one rule says."""
+"""Windows by panes, window by window and in iterations: all give, of any cut of a stream, what the one rule says."""
 
 import pytest
 
@@ -9,7 +9,12 @@ from headgate.engine.windows import Window
 
 BY_PANES = "SELECT k, count(*) AS n, sum(v) AS total, min(v) AS least FROM s GROUP BY k"
 PER_WINDOW = "SELECT count(DISTINCT k) AS kinds, count(*) AS n, min(v) AS least FROM s"
-KINDS = {"panes": (BY_PANES, ByPanes), "windows": (PER_WINDOW, PerWindow)}
+KINDS = {
+    "panes": (BY_PANES, ByPanes, False),
+    "windows": (PER_WINDOW, PerWindow, False),
+    "panes in iterations": (BY_PANES, ByPanes, True),
+    "windows in iterations": (PER_WINDOW, PerWindow, True),
+}
 
 
 def in_windows(came, size, slide):
@@ -23,7 +28,7 @@ def in_windows(came, size, slide):
 
 
 def expected(kind, windows):
-    if kind == "windows":
+    if kind.startswith("windows"):
         return sorted((*edges, len({v % 3 for v in vs}), len(vs), min(vs)) for edges, vs in windows.items())
     grouped = {
         (*edges, k): [v for v in vs if v % 3 == k] for edges, vs in windows.items() for k in {v % 3 for v in vs}
@@ -48,9 +53,9 @@ CASES = [
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("size", "slide", "delay", "n", "live"), CASES)
 def test_results_and_late_tuples_are_those_of_the_rule_whatever_the_steps(driven, kind, size, slide, delay, n, live):
-    sql, planned = KINDS[kind]
+    sql, planned, iterations = KINDS[kind]
     trains = walk(size * slide + delay, trains=6 if n > 1 else 4)
-    query = driven(sql, Window(size, slide), delay=delay).register()
+    query = driven(sql, Window(size, slide), delay=delay, iterations=iterations).register()
     assert isinstance(query.plan, planned)
     found = query.over(trains, n, live=live)
     came = told(trains, delay)
@@ -63,8 +68,8 @@ def test_results_and_late_tuples_are_those_of_the_rule_whatever_the_steps(driven
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_windows_over_arrival_close_when_time_has_passed(driven, kind):
-    sql, _ = KINDS[kind]
-    query = driven(sql, Window(10, 5, "arrival")).register()
+    sql, _, iterations = KINDS[kind]
+    query = driven(sql, Window(10, 5, "arrival"), iterations=iterations).register()
     feed(query.log, [[500, 3, 77], [1, 2], [3]], [0, 3, 4, 8, 12, 31])
     query.settle(2)
     whole = {(-5, 5): [0, 1, 2], (0, 10): [0, 1, 2, 3], (5, 15): [3, 4], (10, 20): [4]}
@@ -78,8 +83,8 @@ def test_windows_over_arrival_close_when_time_has_passed(driven, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_silent_stream_closes_its_windows_when_its_event_time_goes_on(driven, kind):
-    sql, _ = KINDS[kind]
-    query = driven(sql, Window(10, 10), delay=3).register()
+    sql, _, iterations = KINDS[kind]
+    query = driven(sql, Window(10, 10), delay=3, iterations=iterations).register()
     feed(query.log, [[1, 12, 4]])
     query.settle(9)
     assert query.rows() == []
@@ -97,8 +102,8 @@ def test_a_silent_stream_closes_its_windows_when_its_event_time_goes_on(driven, 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_query_begun_half_way_starts_with_the_first_window_that_begins_behind_all_that_came_before(driven, kind):
-    sql, _ = KINDS[kind]
-    query = driven(sql, Window(10, 5), delay=4)
+    sql, _, iterations = KINDS[kind]
+    query = driven(sql, Window(10, 5), delay=4, iterations=iterations)
     feed(query.log, [[1, 8], [17, 12]])
     query.register()
     found = query.over([[16, 18, 19], [21, 26, 20], [33]], 2, live=True)
@@ -109,9 +114,9 @@ def test_a_query_begun_half_way_starts_with_the_first_window_that_begins_behind_
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_windows_outlive_a_restart_and_what_was_not_committed_is_repeated(driven, kind):
-    sql, _ = KINDS[kind]
+    sql, _, iterations = KINDS[kind]
     trains = walk(3, trains=6)
-    query = driven(sql, Window(15, 5), delay=6).register()
+    query = driven(sql, Window(15, 5), delay=6, iterations=iterations).register()
     for number, times in enumerate(trains):
         feed(query.log, [times])
         if number in (2, 4):
@@ -126,8 +131,8 @@ def test_windows_outlive_a_restart_and_what_was_not_committed_is_repeated(driven
 
 
 def test_a_result_is_due_since_the_train_came_that_closed_its_window(driven):
-    for sql, _ in KINDS.values():
-        query = driven(sql, Window(10, 10)).register()
+    for sql, _, iterations in KINDS.values():
+        query = driven(sql, Window(10, 10), iterations=iterations).register()
         feed(query.log, [[1, 2], [15, 16], [31]], [10, 20, 30, 40, 50])
         made, progress, due = query.query.evaluation, query.query.progress, {}
         while made.waiting(progress).pending:
@@ -138,10 +143,13 @@ def test_a_result_is_due_since_the_train_came_that_closed_its_window(driven):
         assert due == pytest.approx({10: 40, 20: 50})
 
 
-def test_a_window_of_two_streams_closes_when_it_has_in_both_and_each_stream_has_its_own_late_tuples(driven):
+@pytest.mark.parametrize("iterations", [False, True])
+def test_a_window_of_two_streams_closes_when_it_has_in_both_and_each_stream_has_its_own_late_tuples(
+    driven, iterations
+):
     sql = "SELECT s.v AS v, r.v AS w FROM s JOIN r ON s.t = r.t"
     trains = {"s": [[1, 5, 9], [12, 14], [2, 25], [31, 3]], "r": [[5, 5, 1], [14, 13, 5], [33, 31], [25]]}
-    query = driven(sql, Window(10, 10), streams=("s", "r")).register()
+    query = driven(sql, Window(10, 10), streams=("s", "r"), iterations=iterations).register()
     for of_s, of_r in zip(trains["s"], trains["r"], strict=True):
         feed(query.logs["s"], [of_s])
         query.settle(5)

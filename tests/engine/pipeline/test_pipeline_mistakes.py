@@ -21,7 +21,12 @@ MISTAKES = [
     # keys
     ("policy:", "polcy:", "1:1", ["a pipeline has known keys only", "'polcy'", "Did you mean 'policy'?"]),
     ("delay:", "dealy:", "3:57", ["a stream has known keys only", "'dealy'", "Did you mean 'delay'?"]),
-    ("class:", "group:", "7:35", ["a query has known keys only", "'group'", "sql, for_each, class, scale, sink"]),
+    (
+        "class:",
+        "group:",
+        "7:35",
+        ["a query has known keys only", "'group'", "sql, for_each, class, deadline, weight, scale, sink"],
+    ),
     ("file:", "path:", "5:13", ["a table has known keys only", "'path'", "There is file only"]),
     ("rate:", "rat:", "3:28", ["a ticks source has known keys only", "Did you mean 'rate'?"]),
     (

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from headgate.control.deadlines.feedback import Estimate, judged, reduced, tasks_of
+from headgate.control.deadlines.feedback import Estimate, in_order, judged, reduced, tasks_of
 from headgate.control.deadlines.profiles import Profile
 from headgate.control.deadlines.reduction import Infeasible
 from headgate.control.deadlines.schedulability import Verdict, load, response_time
@@ -76,16 +76,24 @@ class Admission:
 
 
 def admit(
-    running: Mapping[str, Estimate], name: str, new: Estimate, profile: Profile, capacity: float = 1.0
+    running: Mapping[str, Estimate],
+    name: str,
+    new: Estimate,
+    profile: Profile,
+    capacity: float = 1.0,
+    blocked: float = 0.0,
 ) -> Admission:
-    """The answer to a new query; `capacity` is the part of the processor that queries with deadlines may have."""
+    """The answer to a new query; `capacity` is the part of the processor that queries with deadlines may have.
+
+    Other work may be in the way of an iteration that is released, for as long as `blocked`.
+    """
     if not 0 < capacity <= 1:
         raise InputError(
             "a capacity is a part of the processor, above 0 and up to 1", capacity, "Give 1 for all of it."
         )
     if name in running:
         raise InputError("every query has a name of its own", f"'{name}' twice", "Give the new query another name.")
-    trial = _Trial(running, name, profile, capacity)
+    trial = _Trial(running, name, profile, capacity, blocked)
     tasks, verdict = trial.judged(new)
     if verdict.ok:
         tight = tasks[verdict.tightest].name
@@ -116,14 +124,15 @@ class _Trial:
     name: str
     profile: Profile
     capacity: float
+    blocked: float
 
     def judged(self, new: Estimate) -> tuple[Sequence[Task], Verdict]:
         tasks = tasks_of(self.slowed(new), self.profile)
-        return tasks, judged(tasks, self.profile)
+        return tasks, judged(tasks, self.profile, in_order(tasks, {}, self.blocked))
 
     def judged_at_least(self, new: Estimate) -> tuple[Sequence[Task], Verdict]:
         tasks = [replace(task, cost=task.floor) for task in tasks_of(self.slowed(new), self.profile)]
-        return tasks, judged(tasks, self.profile)
+        return tasks, judged(tasks, self.profile, in_order(tasks, {}, self.blocked))
 
     def late(self, tasks: Sequence[Task], verdict: Verdict) -> str:
         """Who would be late, and by how much."""
@@ -164,12 +173,12 @@ class _Trial:
         """What every query keeps; None if the deadlines cannot be met."""
         slowed = self.slowed(new)
         tasks = tasks_of(slowed, self.profile)
-        if judged(tasks, self.profile).ok:
+        if judged(tasks, self.profile, in_order(tasks, {}, self.blocked)).ok:
             return dict.fromkeys(slowed, 1.0)
         if self.profile.reduction is None:
             return None
         try:
-            found = reduced(tasks, self.profile, slowed)
+            found = reduced(tasks, self.profile, slowed, in_order(tasks, {}, self.blocked))
         except Infeasible:
             return None
         costs = {task.name: float(cost) for task, cost in zip(tasks, found.costs, strict=True)}

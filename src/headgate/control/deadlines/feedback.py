@@ -118,9 +118,14 @@ def reduced(
 
 @dataclass
 class Feedback:
-    """Makes plans for a profile; the last one is its only memory."""
+    """Makes plans for a profile; the last one is its only memory.
+
+    When an iteration is released, something else may be in its way that cannot be interrupted, for as long as
+    `blocked`.
+    """
 
     profile: Profile
+    blocked: float = 0.0
     plan: Plan | None = field(default=None, init=False)
 
     def reschedule(
@@ -140,7 +145,7 @@ class Feedback:
     def _made(self, now: float, estimates: Mapping[str, Estimate], work: Mapping[str, float]) -> Plan:
         profile = self.profile
         tasks = tasks_of(estimates, profile)
-        verdict = judged(tasks, profile, _in_order(tasks, work))
+        verdict = judged(tasks, profile, in_order(tasks, work, self.blocked))
         found = Reduced(tuple(task.cost for task in tasks))
         suspended: tuple[str, ...] = ()
         if not verdict.ok and profile.reduction:
@@ -192,7 +197,8 @@ class Feedback:
         self, tasks: Sequence[Task], estimates: Mapping[str, Estimate], work: Mapping[str, float]
     ) -> Reduced | None:
         # Work that is there already cannot be shed: a set is not too much because of it.
-        for carried in (_in_order(tasks, work), ()) if work else ((),):
+        for left in (work, {}) if work else ({},):
+            carried = in_order(tasks, left, self.blocked)
             try:
                 return reduced(tasks, self.profile, estimates, carried)
             except Infeasible:
@@ -204,7 +210,7 @@ class Feedback:
             Task(task.name, max(cost, 0), task.period, task.deadline, piece=min(task.piece, max(cost, 0)))
             for task, cost in zip(tasks, found.costs, strict=True)
         ]
-        verdict = judged(after, self.profile, _in_order(tasks, work))
+        verdict = judged(after, self.profile, in_order(tasks, work, self.blocked))
         return float(verdict.level)
 
     def _allowance(self, estimate: Estimate, cost: float, level: float) -> Allowance:
@@ -231,8 +237,13 @@ class Feedback:
         return _lost(running, keeps) <= _lost(running, fresh) * (1 + SAME)
 
 
-def _in_order(tasks: Sequence[Task], work: Mapping[str, float]) -> tuple[float, ...]:
-    return tuple(work.get(task.name, 0.0) for task in tasks) if work else ()
+def in_order(tasks: Sequence[Task], work: Mapping[str, float], blocked: float = 0.0) -> tuple[float, ...]:
+    """What is in the way of each task when it is released: unfinished work, and for all of them what is `blocked`."""
+    found = [work.get(task.name, 0.0) for task in tasks]
+    if found:
+        # What the first has to wait for, all others have to as well.
+        found[0] += blocked
+    return tuple(found) if any(found) else ()
 
 
 def _lost(estimates: Mapping[str, Estimate], keeps: Mapping[str, float]) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.control.deadlines.exact import TOLERANCE
+from headgate.shed.droppers import evenly
 
 Hold = Literal["frac", "count", "budget", "clamp", "clampx"]
 Kept = NDArray[np.bool_]
@@ -67,8 +68,7 @@ def kept_count(k: float, w: int) -> int:
 
 def systematic(w: int, kept: int) -> Kept:
     """Which tuples of a window stay: exactly so many, evenly over the window."""
-    steps = np.arange(w + 1, dtype=np.int64) * kept // max(w, 1)
-    return steps[1:] > steps[:-1]
+    return evenly(np.arange(w), max(w, 1), kept)
 
 
 def sample(w: int, k: float, rng: np.random.Generator) -> Kept:

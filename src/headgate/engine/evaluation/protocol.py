@@ -79,12 +79,16 @@ NOTHING = Waiting()
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a step gave: rows, since when each result was due (seconds), the progress to commit, tuples read."""
+    """What a step gave: rows, since when each result was due (seconds), the progress to commit, tuples read.
+
+    Of these so many were `shed` other than by the drop rates of the query.
+    """
 
     rows: pa.Table
     due: NDArray[np.float64]
     progress: Progress
     read: int
+    shed: int = 0
 
 
 class Evaluation(Protocol):

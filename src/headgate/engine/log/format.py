@@ -49,6 +49,7 @@ _TABLES = (
     """CREATE TABLE IF NOT EXISTS pane (
         query TEXT, run INTEGER, starts TEXT, PRIMARY KEY (query, run)
     ) WITHOUT ROWID""",
+    "CREATE TABLE IF NOT EXISTS iteration (query TEXT PRIMARY KEY, closes INTEGER, kept REAL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS shared (name TEXT PRIMARY KEY, receipt TEXT) WITHOUT ROWID",
 )
 

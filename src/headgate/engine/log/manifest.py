@@ -345,7 +345,13 @@ class Manifest:
     def remove(self, query: str) -> None:
         """Forget a query."""
         with self._transaction() as db:
-            for table, key in (("query", "name"), ("cursor", "query"), ("pane", "query"), ("thinned", "owner")):
+            for table, key in (
+                ("query", "name"),
+                ("cursor", "query"),
+                ("pane", "query"),
+                ("thinned", "owner"),
+                ("iteration", "query"),
+            ):
                 db.execute(f"DELETE FROM {table} WHERE {key} = ?", (query,))  # noqa: S608 - names from above
             self._drop_empty(db)
 
@@ -469,6 +475,17 @@ class Manifest:
         """Forget what was noted so of positions before one."""
         with self._transaction() as db:
             db.execute("DELETE FROM letter WHERE stream = ? AND high <= ?", (stream, before))
+
+    def open_iteration(self, query: str, end: int, kept: float) -> None:
+        """Note that a query keeps such a share of the window that ends then, before it reads it."""
+        with self._transaction() as db:
+            db.execute("INSERT OR REPLACE INTO iteration VALUES (?, ?, ?)", (query, end, kept))
+
+    def iteration(self, query: str) -> tuple[int, float] | None:
+        """The last window that was noted so of a query: its end, and the share that is kept."""
+        with self._lock:
+            found = self._db.execute("SELECT closes, kept FROM iteration WHERE query = ?", (query,)).fetchone()
+        return (int(found[0]), float(found[1])) if found else None
 
     def left_in_order(self) -> bool:
         """Whether the last engine came to its end; from now on it has not, until it says so."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +39,14 @@ class Slice:
     first: int
     event_before: int
     arrival_before: int
+
+
+class Extent(NamedTuple):
+    """How many tuples a window has, and the positions from the first of them to behind the last."""
+
+    tuples: int = 0
+    low: int = 0
+    high: int = 0
 
 
 class StreamLog:
@@ -172,6 +181,23 @@ class StreamLog:
             if train.count and first < end and last >= start and _before(train, time) < end:
                 found.append(self._slice(train, 0, train.count))
         return found
+
+    def extent(self, start: int, end: int, time: Time) -> Extent:
+        """Where the tuples of a window are."""
+        found, low, high = 0, self.head, 0
+        for train in self._trains:
+            first, last = _span(train, time)
+            if not train.count or first >= end or last < start or _before(train, time) >= end:
+                continue
+            at, until, count = 0, train.count, train.count
+            if first < start or last >= end:
+                times = self.times(train, time)
+                (inside,) = np.nonzero((times >= start) & (times < end))
+                count = len(inside)
+                at, until = (int(inside[0]), int(inside[-1]) + 1) if count else (0, 0)
+            if count:
+                found, low, high = found + count, min(low, train.first + at), max(high, train.first + until)
+        return Extent(found, low, high) if found else Extent()
 
     def since(self, low: int, high: int) -> list[Slice]:
         """The trains up to a position that may have event times from `low` on."""

@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic.config import JsonDict
 
 from headgate.engine.pipeline.classes import ClassSpec, ShedSpec
+from headgate.engine.pipeline.deadlines import DeadlinesSpec
 from headgate.engine.pipeline.lanes import LanesField
 from headgate.engine.pipeline.policies import PolicySpec
 from headgate.engine.pipeline.sinks import SinkSpec
@@ -16,7 +17,7 @@ from headgate.engine.pipeline.values import Time as Duration
 from headgate.engine.regime import AUTO
 from headgate.engine.resident.channel import Kind as Channel
 from headgate.engine.windows import Time
-from headgate.fields import choice, whole
+from headgate.fields import choice, number, whole
 
 Start = Literal["now", "earliest"]
 
@@ -71,6 +72,12 @@ class QuerySpec(FilledSpec):
         None, description="A CSV file: a query for each of its rows, with the row's values for {column} in the sql."
     )
     cls: Word = Field("default", alias="class", description="The class of the query: one of classes, if there are.")
+    deadline: LongerTime | None = Field(
+        None, description="The results of a window are due so long after its end; at most the slide."
+    )
+    weight: Annotated[float, Field(gt=0), BeforeValidator(number(above=0, such_as=5))] = Field(
+        1.0, description="How much is lost where windows have to be thinned for deadlines: less with a great weight."
+    )
     scale: Switch = Field(False, description="Counts and sums of a window are scaled up to what was shed.")
     sink: SinkSpec | None = Field(None, description="Where the results go; without one they are counted and dropped.")
     window: LongerTime | None = Field(None, description="The query is evaluated over windows of this length.")
@@ -89,6 +96,14 @@ class QuerySpec(FilledSpec):
             if key in self.model_fields_set and self.window is None:
                 rule, remedy = f"{key} is about windows", f"Add one, as in window: 10s, or remove {key}."
                 raise whole(rule, "no window", remedy, key, at_key=True)
+        for key, of, such_as in (("deadline", "window", "window: 10s"), ("weight", "deadline", "deadline: 2s")):
+            if key in self.model_fields_set and getattr(self, of) is None:
+                remedy = f"Add one, as in {such_as}, or remove {key}."
+                raise whole(f"{key} is for queries with a {of}", f"no {of}", remedy, key, at_key=True)
+        slide = self.slide or self.window
+        if self.deadline is not None and slide is not None and self.deadline > slide:
+            rule = f"a deadline is at most the slide of {slide:g} s: the next window has to begin by then"
+            raise whole(rule, f"{self.deadline:g} s", "Give a shorter deadline, or a longer slide.", "deadline")
         return self
 
 
@@ -117,6 +132,9 @@ class PipelineFile(FilledSpec):
     )
     shed: ShedSpec | None = Field(
         None, description="How load is managed; dilos if not given and a class has a delay target."
+    )
+    deadlines: DeadlinesSpec | None = Field(
+        None, description="How queries with a deadline are served; lrm+ if not given."
     )
     classes: dict[Word, ClassSpec] = Field(
         default_factory=dict,

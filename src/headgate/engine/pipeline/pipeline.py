@@ -19,6 +19,7 @@ from headgate.engine.sink.nowhere import Discard
 from headgate.engine.sink.protocol import Sink
 from headgate.engine.sink.shared import Shared, shared
 from headgate.engine.source.protocol import Source
+from headgate.engine.timekeeper import Deadlines
 from headgate.engine.windows import Time
 from headgate.errors import InputError
 from headgate.fields import choose
@@ -44,6 +45,8 @@ class Query:
     sql: str
     each: Mapping[str, str] | None
     cls: str
+    deadline: float | None
+    weight: float
     scale: bool
     sink: Sink | Shared
     window: float | None
@@ -67,6 +70,7 @@ class Pipeline:
     sync: bool
     master: str | None
     shed: Shed | None
+    deadlines: Deadlines | None
     classes: Mapping[str, Mapping[str, Any]]
     streams: Mapping[str, Stream]
     tables: Mapping[str, Path]
@@ -99,6 +103,8 @@ class Registers(Protocol):
         time: Time | None,
         sink: Sink | Shared,
         cls: str,
+        deadline: float | None,
+        weight: float,
         scale: bool,
         limit: float,
         start: Start,
@@ -115,6 +121,8 @@ class Registers(Protocol):
         time: Time | None,
         sink: Sink | Shared,
         cls: str,
+        deadline: float | None,
+        weight: float,
         scale: bool,
         limit: float,
         start: Start,
@@ -153,6 +161,7 @@ def load(path: str | Path) -> Pipeline:
         sync=file.sync,
         master=file.master,
         shed=file.shed.made() if file.shed else None,
+        deadlines=file.deadlines.made() if file.deadlines else None,
         classes={name: spec.model_dump() for name, spec in file.classes.items()},
         streams=streams,
         tables={name: folder / spec.file for name, spec in file.tables.items()},
@@ -191,6 +200,8 @@ def _register(name: str, query: Query, engine: Registers) -> None:
         "time": query.time,
         "sink": query.sink,
         "cls": query.cls,
+        "deadline": query.deadline,
+        "weight": query.weight,
         "scale": query.scale,
         "limit": query.limit,
         "start": query.start,
@@ -205,7 +216,8 @@ def _query(name: str, spec: QuerySpec, each: Mapping[str, str] | None, folder: P
     made = spec.sink.make(folder) if spec.sink else sink.discard()
     out = made if each is None or isinstance(made, Discard) else shared(name, made)
     return Query(
-        spec.sql, each, spec.cls, spec.scale, out, spec.window, spec.slide, spec.time, spec.limit, spec.start
+        *(spec.sql, each, spec.cls, spec.deadline, spec.weight, spec.scale, out),
+        *(spec.window, spec.slide, spec.time, spec.limit, spec.start),
     )
 
 

@@ -79,7 +79,8 @@ class PerWindow:
     """Anything else over a window: run over all tuples of one window of every stream it reads.
 
     `why` says what keeps it from being evaluated by panes; with `kept`, results say from which share of the tuples
-    they come. first() and last() are those by time, for which `sql` reads the hidden columns of its stream.
+    they come. first() and last() are those by time, for which `sql` reads the hidden columns of its stream. Over some
+    tuples of the stream `divided` at a time, with all of the others, it has the same results in all.
     """
 
     streams: tuple[str, ...]
@@ -88,6 +89,7 @@ class PerWindow:
     sql: str
     why: str
     kept: bool = False
+    divided: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

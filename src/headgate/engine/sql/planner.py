@@ -79,7 +79,9 @@ def _windowed(
     try:
         partial, final = by_panes(shown or query, catalog)
     except UndividedError as undivided:
-        return PerWindow(streams, tables, window, write(in_time(query, catalog)), str(undivided), kept)
+        # What looks at one tuple of a stream at a time can take the others as if they were tables.
+        divided = next((name for name in streams if not breach(query, {name: catalog.streams[name]})), None)
+        return PerWindow(streams, tables, window, write(in_time(query, catalog)), str(undivided), kept, divided)
     whole = carried(shown, catalog) if shown else query
     return ByPanes(streams[0], tables, window, write(whole), partial, final)
 

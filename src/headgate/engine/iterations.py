@@ -1,0 +1,152 @@
+"""Units of queries with a deadline: a run is a piece of an iteration, and the last of them commits its results."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headgate.engine.evaluation.by_iteration import IterationEvaluation, Opened
+from headgate.engine.evaluation.closed import Closed
+from headgate.engine.evaluation.protocol import Waiting
+from headgate.engine.lanes import Executor
+from headgate.engine.query import LiveQuery
+from headgate.engine.running import Done
+from headgate.engine.thinning import Thinning
+from headgate.engine.units import Evaluated, SingleUnit
+from headgate.model.deadlines import Deadline
+from headgate.model.operator import Cost
+from headgate.monitor.estimators import Average, TrainCost
+
+Keep = Callable[["DeadlineUnit", Closed, Mapping[str, int]], float]
+"""The share of a window that is kept, by its tuples; written down before the iteration begins."""
+
+PROBED = 1000
+"""Tuples of each stream that a query is tried with."""
+_PROBES = (PROBED, PROBED, PROBED // 10, PROBED, PROBED // 10)
+"""Tuples of each stream in the runs by which a query is tried out; the first two load and compile things."""
+_WARM = 2
+_UNKNOWN = 1e-6
+_DEAR = 10.0
+_OFTEN = 4
+"""A query over several streams is not cut into more pieces: each of them reads the other streams again."""
+
+
+@dataclass(slots=True)
+class Iterating:
+    """An iteration under way: when it was released and when it is due, and what its runs have come to."""
+
+    opened: Opened
+    release: float
+    due: float
+    begin: float = math.inf
+    worked: float = 0.0
+    results: int = 0
+    interrupted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What an iteration takes: pieces, the seconds of the longest and of all, and those that shedding leaves."""
+
+    pieces: int
+    longest: float
+    seconds: float
+    fixed: float
+
+
+class DeadlineUnit(SingleUnit):
+    """One query with a deadline. A run takes tuples for `slice` seconds at most, if the query can be divided."""
+
+    def __init__(self, query: LiveQuery, deadline: Deadline, evaluation: IterationEvaluation, keep: Keep) -> None:
+        super().__init__(query)
+        self.deadline, self.evaluation, self._keep = deadline, evaluation, keep
+        self.slice = math.inf
+        a, b = query.empty_job, query.per_tuple
+        self.cost = TrainCost(Cost(a, _UNKNOWN if b is None else b), Cost(a, b or _DEAR * a))
+        self._tried = len(_PROBES) if b is not None else 0
+        self._probing = False
+        self.selectivity = Average(1.0, trust=1.0)
+        self.current: Iterating | None = None
+        self.counts: Mapping[str, int] = dict.fromkeys(evaluation.streams, 0)
+        """The tuples of its last window."""
+
+    @property
+    def rates(self) -> dict[str, Thinning]:
+        """None: what is dropped of an iteration is dropped from its window only."""
+        return {}
+
+    def work(self, counts: Mapping[str, int | float], kept: float = 1.0) -> Work:
+        """What an iteration over so many tuples of each stream takes, with such a share of them kept."""
+        cost, divided = self.cost.cost, self.evaluation.divided
+        across = kept * (counts[divided] if divided else 0.0)
+        beside = kept * sum(counts.values()) - across
+        pieces = 1
+        if divided and cost.of(across + beside) > self.slice:
+            room = self.slice - cost.of(beside)
+            pieces = math.ceil(cost.b * across / room) if room > 0 else _OFTEN
+            pieces = max(1, min(pieces, _OFTEN)) if beside else pieces
+        seconds = pieces * cost.of(beside) + cost.b * across
+        return Work(pieces, cost.of(beside) + cost.b * across / pieces, seconds, pieces * cost.a)
+
+    @property
+    def known(self) -> bool:
+        """Whether its costs are."""
+        return self._tried == len(_PROBES)
+
+    def waiting(self, now: float) -> Waiting:
+        """The iteration that is released; before the first of them is, tuples to try the query out with."""
+        found = super().waiting(now)
+        if found.pending or self.known or self.busy or self._query.status != "running" or now < self._query.resting:
+            return found
+        return Waiting(1, now) if self.evaluation.least >= PROBED else found
+
+    def evaluate(self, n: int, executor: Executor) -> Evaluated:  # noqa: ARG002 - pieces have their own length
+        """The next piece; or a trial, if there is none."""
+        query, progress = self._query, self._query.progress
+        self._probing = not self.known and self.evaluation.next(progress) is None and self.evaluation.least >= PROBED
+        if self._probing:
+            return Evaluated([], {}, self.evaluation.probe(_PROBES[self._tried], executor))
+        opened = self.evaluation.opened(progress) or self._open()
+        before = opened.taken if opened else 0
+        step = self.evaluation.step(progress, self._length(opened), executor)
+        taken = opened.taken - before if opened else step.read
+        return Evaluated([(query, step)], {}, taken)
+
+    def ran(self, done: Done) -> Iterating | None:
+        """Take note of a run; gives the iteration if it is finished by that."""
+        if done.read and done.error is None:
+            self._tried = min(self._tried + 1, len(_PROBES))
+            if self._tried > _WARM:
+                self.cost.observe(done.read, done.finished - done.started)
+        current = self.current
+        if current is None or self._probing:
+            return None
+        current.begin = min(current.begin, done.started)
+        current.worked += done.finished - done.started
+        current.results += sum(done.results.values())
+        if done.error is not None or done.bad or self._query.progress.closed < current.opened.closed.end:
+            return None
+        self.current = None
+        return current
+
+    def _open(self) -> Opened | None:
+        closed = self.evaluation.next(self._query.progress)
+        if closed is None:
+            return None
+        extents = self.evaluation.extents(closed)
+        counts = {name: extent.tuples for name, extent in extents.items()}
+        opened = self.evaluation.open(closed, extents, self._keep(self, closed, counts))
+        # A stream that has ended closes windows before their time.
+        release = min(closed.at, closed.end / 1e6) if self.evaluation.plan.window.time == "arrival" else closed.at
+        self.current = Iterating(opened, release, release + self.deadline.due)
+        return opened
+
+    def _length(self, opened: Opened | None) -> int:
+        """The tuples of a piece."""
+        most = self._query.most
+        if opened is None:
+            return int(min(most, 2**62))
+        pieces = self.work(opened.counts, opened.kept).pieces
+        divided = self.evaluation.divided
+        across = opened.counts[divided] if divided else 0
+        beside = opened.tuples - across
+        return int(min(most, math.ceil(opened.kept * (beside + across / pieces)) if pieces > 1 else 2**62))

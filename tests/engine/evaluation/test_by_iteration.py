@@ -1,0 +1,88 @@
+"""Iterations: a window in pieces, over a share of its tuples that is evenly spread."""
+
+import pytest
+
+from engine.log.logs import feed
+from headgate.engine.evaluation.by_iteration import IterationEvaluation
+from headgate.engine.windows import Window
+
+FILTER = "SELECT v FROM s WHERE v % 2 = 0"
+JOIN = "SELECT s.v AS v, r.v AS w FROM s JOIN r ON s.v = r.v"
+TOTALS = "SELECT count(*) AS n, sum(v) AS total FROM s"
+WHOLE = "SELECT v FROM s ORDER BY v DESC LIMIT 3"
+
+WINDOW = Window(100, 100)
+
+
+def execute(prepared, given):
+    return prepared.run(given, "test")
+
+
+def filled(driven, sql, streams=("s",), n=100):
+    """A query with one window of n tuples that has closed."""
+    query = driven(sql, WINDOW, streams=streams, iterations=True).register()
+    for log in query.logs.values():
+        feed(log, [list(range(n // 2)), list(range(n // 2, n)), [250]])
+    return query
+
+
+def iterate(query, n, kept=1.0):
+    """Take the next iteration; gives its steps."""
+    made, progress, steps = query.query.evaluation, query.query.progress, []
+    closed = made.next(progress)
+    made.open(closed, made.extents(closed), kept)
+    while not steps or steps[-1].progress == progress:
+        steps.append(made.step(progress, n, execute))
+    return steps
+
+
+@pytest.mark.parametrize(
+    ("sql", "streams", "n", "pieces"),
+    [(FILTER, ("s",), 30, 4), (JOIN, ("s", "r"), 150, 2), (TOTALS, ("s",), 25, 4), (WHOLE, ("s",), 10, 1)],
+)
+def test_a_window_is_taken_in_pieces_where_its_query_can_be_divided(driven, sql, streams, n, pieces):
+    query = filled(driven, sql, streams)
+    whole, *_ = iterate(query, 10_000)
+    steps = iterate(filled(driven, sql, streams), n)
+    assert len(steps) == pieces
+    assert all(step.rows.num_rows == 0 and step.read == 0 for step in steps[:-1])
+    assert sorted(steps[-1].rows.to_pylist(), key=str) == sorted(whole.rows.to_pylist(), key=str)
+    assert steps[-1].read == sum(log.head for log in query.logs.values())
+
+
+def test_what_is_kept_is_spread_evenly_and_what_is_not_is_counted(driven):
+    (step,) = iterate(filled(driven, "SELECT v FROM s"), 10_000, 0.4)
+    assert step.rows.column("v").to_pylist() == [v for v in range(100) if (v + 1) * 40 // 100 > v * 40 // 100]
+    assert (step.read, step.shed) == (101, 60)
+
+
+def test_the_same_tuples_are_kept_in_one_piece_and_in_many(driven):
+    (whole,) = iterate(filled(driven, FILTER), 10_000, 0.37)
+    *_, last = iterate(filled(driven, FILTER), 7, 0.37)
+    assert last.rows.equals(whole.rows)
+    assert last.shed == whole.shed > 0
+
+
+def test_streams_that_are_joined_are_both_thinned(driven):
+    (step,) = iterate(filled(driven, JOIN, ("s", "r")), 10_000, 0.5)
+    assert (step.read, step.shed) == (202, 100)
+    assert 0 < step.rows.num_rows <= 50
+
+
+def test_an_iteration_that_keeps_nothing_has_no_result_and_runs_nothing(driven):
+    query = filled(driven, FILTER)
+    made, progress = query.query.evaluation, query.query.progress
+    closed = made.next(progress)
+    made.open(closed, made.extents(closed), 0.0)
+    step = made.step(progress, 100, None)
+    assert (step.rows.num_rows, step.read, step.shed) == (0, 101, 100)
+    assert step.progress.closed == closed.end
+
+
+def test_a_trial_runs_over_the_newest_tuples_and_changes_nothing(driven):
+    query = filled(driven, TOTALS)
+    made, progress = query.query.evaluation, query.query.progress
+    assert isinstance(made, IterationEvaluation)
+    assert made.probe(30, execute) == 30
+    assert made.opened(progress) is None
+    assert made.least == 101

@@ -1,0 +1,206 @@
+"""Queries with a deadline on an engine: what they find, what is dropped for them, who is refused, who goes first."""
+
+import json
+
+import pytest
+
+from engine.live import SECOND, Fed, counts, until
+from headgate import Deadlines, Engine, InputError, Shed
+from headgate.model.operator import Cost
+from headgate.record import NAME as RECORD
+
+COUNT = "SELECT count(*) AS n FROM s"
+FILTER = "SELECT v FROM s WHERE v % 2 = 0"
+
+
+class Dear:
+    """The cost of a tuple as if it were a second, whatever is measured."""
+
+    cost = Cost(0.0, 1.0)
+
+    def observe(self, n, seconds):
+        pass
+
+
+@pytest.fixture
+def engine(spark, tmp_path):
+    """An engine over the stream s, fed by hand; with a folder, another one on the same state."""
+    made = []
+
+    def make(source):
+        for each in made:
+            each.stop()
+        made.append(Engine(spark, tmp_path / "state", lanes={"jobs": 1, "resident": 0}))
+        made[-1].stream("s", source, event_time="t")
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.stop()
+
+
+def row(engine, name):
+    return next(each for each in engine.status().deadlines if each.name == name)
+
+
+def feed_windows(engine, source, size, windows):
+    """Feed windows of so many tuples, each when the last is done."""
+    source.feed(1)
+    for done in range(1, windows + 1):
+        source.feed(size)
+        until(lambda done=done: all(each.iterations == done for each in engine.status().deadlines))
+
+
+def iterated(engine):
+    entries = [json.loads(line) for line in (engine.state / RECORD).read_text().splitlines()]
+    return [entry["iterated"] for entry in entries if "iterated" in entry]
+
+
+def test_a_deadline_changes_nothing_of_what_a_query_finds_where_there_is_time(engine):
+    source = Fed()
+    made = engine(source)
+    made.query("plain", COUNT, window=10, slide=5)
+    made.query("due", COUNT, window=10, slide=5, deadline=5)
+    made.query("rows", FILTER, window=10, slide=10, deadline=10)
+    made.start()
+    source.feed(7, 30, 25)
+    source.end()
+    assert made.wait(60)
+    assert counts(made, "due") == counts(made, "plain")
+    assert set(made.results("due").column("_kept").to_pylist()) == {1.0}
+    assert made.results("rows").column("v").to_pylist() == list(range(0, 62, 2))
+    seen = row(made, "due")
+    assert seen.iterations == len(counts(made, "plain"))
+    assert (seen.missed + seen.useful, seen.kept) == (seen.iterations, 1.0)
+    status = {each.name: each for each in made.status().queries}
+    assert (status["due"].tuples, status["due"].shed) == (62, 0)
+
+
+def test_what_does_not_fit_is_dropped_evenly_and_counted(engine):
+    source = Fed()
+    made = engine(source)
+    made.query("due", COUNT, window=600, slide=600, deadline=600)
+    made.query("scaled", COUNT, window=600, slide=600, deadline=600, scale=True)
+    made.start(deadlines=Deadlines(share=0.9))
+    for unit in made._scheduler.units:
+        unit.cost = Dear()
+    feed_windows(made, source, 600, 4)
+    windows = counts(made, "due")
+    assert len(windows) == 4
+    other = made.results("scaled").column("_kept").to_pylist()
+    # They have 600 s, of which 0.9 are theirs and 0.05 of that is spare. At first nobody knows what each asks for.
+    for (_, n), kept in zip(windows[2:], other[2:], strict=True):
+        assert n + 600 * kept == pytest.approx(600 * 0.9 * 0.95, abs=3)
+    for kept, (_, n) in zip(made.results("due").column("_kept").to_pylist(), windows, strict=True):
+        assert kept == pytest.approx(n / 600, abs=0.01)
+    assert made.results("scaled").column("n").to_pylist()[-1] == pytest.approx(600, rel=0.01)
+    found = next(each for each in made.status().queries if each.name == "due")
+    assert (found.tuples, found.pending) == (2401, 0)
+    assert found.shed == pytest.approx(2400 - sum(n for _, n in windows), abs=4)
+    assert row(made, "due").kept == pytest.approx(1 - found.shed / 2400, abs=0.01)
+
+
+def test_who_weighs_more_keeps_more(engine):
+    source = Fed()
+    made = engine(source)
+    for name, weight in (("light", 1), ("heavy", 8)):
+        made.query(name, COUNT, window=100, slide=100, deadline=100, weight=weight)
+    made.start()
+    for unit in made._scheduler.units:
+        unit.cost = Dear()
+    feed_windows(made, source, 100, 5)
+    heavy, light = (counts(made, name)[1:] for name in ("heavy", "light"))
+    assert [n for _, n in heavy] == [80] * 4
+    assert [n for _, n in light] == [5] * 4
+
+
+def test_the_share_of_a_window_is_written_down_before_it_is_read_and_holds_after_a_restart(engine):
+    source = Fed()
+    made = engine(source)
+    made.query("due", COUNT, window=10, slide=10, deadline=10)
+    made._manifest.open_iteration("due", 10 * SECOND, 0.5)
+    made.start()
+    source.feed(31)
+    until(lambda: len(counts(made, "due")) == 3)
+    assert counts(made, "due") == [(0, 5), (10, 10), (20, 10)]
+    assert made._manifest.iteration("due") == (30 * SECOND, 1.0)
+    made.remove("due")
+    assert made._manifest.iteration("due") is None
+
+
+def test_every_iteration_is_recorded_with_what_became_of_it(engine):
+    source = Fed()
+    made = engine(source)
+    made.query("due", COUNT, window=10, slide=10, deadline=0.001)
+    made.start(deadlines="rm")
+    source.feed(25)
+    source.end()
+    assert made.wait(60)
+    found = iterated(made)
+    assert [each["end"] for each in found] == [10, 20, 30]
+    assert all(each["missed"] and each["why"].startswith("late by") for each in found)
+    assert all(each["release"] <= each["begin"] <= each["finish"] for each in found)
+    assert [each["tuples"] for each in found] == [10, 10, 5]
+    seen = row(made, "due")
+    assert (seen.iterations, seen.missed, seen.useful) == (3, 3, 0)
+    assert seen.reason == found[-1]["why"]
+
+
+def test_queries_with_and_without_a_deadline_share_an_engine(engine):
+    source = Fed()
+    made = engine(source)
+    made.query_class("alerts", priority=6, delay_target="2s")
+    made.query("plain", FILTER, cls="alerts")
+    made.query("due", COUNT, window=10, slide=10, deadline=10, cls="alerts")
+    made.start(shed=Shed(period=0.1))
+    source.feed(*[5] * 12)
+    source.end()
+    assert made.wait(60)
+    assert made.results("plain").num_rows == 30
+    assert [n for _, n in counts(made, "due")] == [10] * 6
+    assert [each.name for each in made.status().deadlines] == ["due"]
+
+
+def test_a_query_that_cannot_fit_is_refused_with_an_offer_and_leaves_nothing_behind(engine):
+    source = Fed()
+    made = engine(source)
+    made.query("plain", FILTER)
+    made.start(deadlines=Deadlines("rm", share=0.01))
+    source.feed(1000)
+    until(lambda: made.queries["plain"].progress.tuples == 1000)
+    with pytest.raises(InputError) as refused:
+        made.query("due", COUNT, window=1, slide=1, deadline=1)
+    assert "fits beside those that run" in str(refused.value)
+    assert "It would fit with a stride of" in str(refused.value)
+    assert "due" not in made.queries
+    assert "due" not in made._manifest.names()
+    made.query("due", COUNT, window=1000, slide=1000, deadline=1000)
+    assert "due" in made.queries
+
+
+@pytest.mark.parametrize(
+    ("more", "rule"),
+    [
+        ({"deadline": 1}, "a deadline is for the results of windows"),
+        ({"deadline": 6, "window": 10, "slide": 5}, "at most the stride of 5 s"),
+        ({"deadline": 0, "window": 10}, "a deadline"),
+        ({"weight": 3}, "a weight belongs to a deadline"),
+        ({"deadline": 1, "window": 10, "weight": 0}, "a weight is a number above 0"),
+    ],
+)
+def test_mistakes_are_told(engine, more, rule):
+    made = engine(Fed())
+    with pytest.raises(InputError, match=rule):
+        made.query("due", COUNT, **more)
+
+
+@pytest.mark.parametrize("given", ["fastest", Deadlines.__name__])
+def test_an_unknown_profile_is_told_before_anything_starts(engine, given):
+    made = engine(Fed())
+    with pytest.raises(InputError, match="a known deadline profile"):
+        made.start(deadlines=given)
+
+
+def test_a_share_is_a_part_of_the_time():
+    with pytest.raises(InputError, match="a part of the time"):
+        Deadlines(share=1.5)
