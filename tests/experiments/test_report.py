@@ -86,7 +86,7 @@ def test_an_unknown_experiment_is_refused_with_the_known_ones():
 
 
 def test_every_experiment_of_the_publications_is_there():
-    wanted = {"QRY": range(1, 12), "CLS": range(1, 32), "DILOS": (*range(21), 24, 25)}
+    wanted = {"QRY": range(1, 12), "CLS": range(1, 32), "DILOS": (*range(21), 24, 25), "RT": range(12)}
     found = {family: [e for e in EXPERIMENTS if e.startswith(f"{family}-")] for family in wanted}
     assert found == {family: [f"{family}-E{i}" for i in numbers] for family, numbers in wanted.items()}
     assert len(EXPERIMENTS) == sum(map(len, found.values()))

@@ -25,6 +25,10 @@ SESSION = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "false",  # a prepared plan is final
     "spark.sql.shuffle.partitions": "1",  # a job runs on one lane
+    # What is one partition already is joined as it is: without an exchange its plan can be run again. A stream has no
+    # size, so it is given one at which even the product of several is within the limit, and nobody broadcasts it.
+    "spark.sql.maxSinglePartitionBytes": str(2**63 - 1),
+    "spark.sql.defaultSizeInBytes": str(2**24),
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
 """What a session of its own can have without touching the user's."""

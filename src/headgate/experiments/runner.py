@@ -8,11 +8,14 @@ from typing import Any
 
 from headgate.errors import InputError
 from headgate.experiments.class_scheduling import EXPERIMENTS as CLASS_SCHEDULING
+from headgate.experiments.deadlines import EXPERIMENTS as DEADLINES
 from headgate.experiments.load_management import EXPERIMENTS as LOAD_MANAGEMENT
 from headgate.experiments.query_scheduling import EXPERIMENTS as QUERY_SCHEDULING
 from headgate.experiments.report import Experiment, Outcome, Scale, Task
 
-EXPERIMENTS: Mapping[str, Experiment] = {e.id: e for e in (*QUERY_SCHEDULING, *CLASS_SCHEDULING, *LOAD_MANAGEMENT)}
+EXPERIMENTS: Mapping[str, Experiment] = {
+    e.id: e for e in (*QUERY_SCHEDULING, *CLASS_SCHEDULING, *LOAD_MANAGEMENT, *DEADLINES)
+}
 
 
 def chosen(ids: Sequence[str]) -> list[Experiment]:
