@@ -7,8 +7,19 @@ from typer.testing import CliRunner
 from headgate.cli import app
 from headgate.errors import InputError
 from headgate.experiments.markdown import page
-from headgate.experiments.report import Band, Outcome, banded, change, claim, holds, reported, sized
-from headgate.experiments.runner import EXPERIMENTS, chosen
+from headgate.experiments.report import (
+    Band,
+    Experiment,
+    Outcome,
+    Scale,
+    banded,
+    change,
+    claim,
+    holds,
+    reported,
+    sized,
+)
+from headgate.experiments.runner import EXPERIMENTS, chosen, run
 from headgate.experiments.traces import Recorded, available
 from headgate.sim.metrics import interval
 
@@ -40,6 +51,19 @@ def test_a_band_includes_its_ends_and_reads_like_a_range():
 
 def test_nan_is_out_of_every_band():
     assert banded("what", "1", math.nan, Band(-math.inf, math.inf)).verdict == "out of band"
+
+
+def test_an_experiment_sees_the_simulations_that_it_asked_for_and_those_that_it_shares():
+    def asking(*keys):
+        def outcome(_, results):
+            return Outcome(
+                "X", "", "", "", (reported(", ".join(map(str, sorted(results.items(), key=str))), "", ""),)
+            )
+
+        return Experiment("X", "", "", lambda _: {key: (pow, (key[0], 2)) for key in keys}, outcome)
+
+    found = run([asking((1,), (2, "a")), asking((2, "a"), (3, "b", "c"))], Scale(quick=True, traces=()))
+    assert [each.rows[0].what for each in found] == ["((1,), 1), ((2, 'a'), 4)", "((2, 'a'), 4), ((3, 'b', 'c'), 9)"]
 
 
 def test_an_order_holds_only_if_it_holds_in_every_case():

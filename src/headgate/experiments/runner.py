@@ -38,9 +38,8 @@ def run(
     experiments: Sequence[Experiment], scale: Scale, progress: Callable[[int, int], None] | None = None
 ) -> list[Outcome]:
     """The outcomes, in the order of the experiments. `progress` hears how many simulations of how many are done."""
-    tasks: dict[Any, Task] = {}
-    for experiment in experiments:
-        tasks |= experiment.tasks(scale)
+    wanted = [experiment.tasks(scale) for experiment in experiments]
+    tasks: dict[Any, Task] = {key: task for each in wanted for key, task in each.items()}
     results: dict[Any, Any] = {}
     # A fresh interpreter for each worker: forking a process with threads, such as a progress display's, can hang it.
     context = multiprocessing.get_context("spawn")
@@ -50,4 +49,7 @@ def run(
             results[waiting[done]] = done.result()
             if progress:
                 progress(len(results), len(tasks))
-    return [experiment.outcome(scale, results) for experiment in experiments]
+    return [
+        experiment.outcome(scale, {key: results[key] for key in keys})
+        for experiment, keys in zip(experiments, wanted, strict=True)
+    ]
