@@ -15,15 +15,12 @@ Floats = NDArray[np.float64]
 Rows = Callable[[int, Floats], pa.Table]
 """Makes tuples: the number of the first, and when each arrives."""
 
-_EVERY = 0.005
-"""Seconds between two trains."""
-
 
 class Played:
-    """Brings tuples at the times of each `play`, made by `rows`."""
+    """Brings tuples at the times of each `play`, made by `rows`, in a train every so many seconds."""
 
-    def __init__(self, schema: pa.Schema, rows: Rows) -> None:
-        self._schema, self._rows = schema, rows
+    def __init__(self, schema: pa.Schema, rows: Rows, every: float = 0.005) -> None:
+        self._schema, self._rows, self._every = schema, rows, every
         self._waiting: queue.SimpleQueue[tuple[float, Floats]] = queue.SimpleQueue()
         self._next = 0
         self.sent = 0
@@ -41,7 +38,7 @@ class Played:
         """Append what is due, stamped with the time at which it was."""
         while not intake.wait(0.0):
             try:
-                start, times = self._waiting.get(timeout=10 * _EVERY)
+                start, times = self._waiting.get(timeout=10 * self._every)
             except queue.Empty:
                 continue
             done = 0
@@ -50,7 +47,7 @@ class Played:
                 if due > done:
                     self._append(intake, start + times[done:due])
                     done = due
-                if intake.wait(_EVERY):
+                if intake.wait(self._every):
                     return
 
     def _append(self, intake: Intake, stamps: Floats) -> None:

@@ -26,12 +26,12 @@ from headgate.engine.capacity import Capacity, Lanes
 from headgate.engine.classes import Classes
 from headgate.engine.drafts import Draft, Drafts, Shown
 from headgate.engine.evaluation import Evaluation
-from headgate.engine.evaluation.by_iteration import IterationEvaluation
+from headgate.engine.evaluation.by_iteration import LEAST_TRIED, IterationEvaluation
 from headgate.engine.evaluation.protocol import Warm
 from headgate.engine.fused import KernelUnit
 from headgate.engine.gentle import gently
 from headgate.engine.intake import LiveStream
-from headgate.engine.iterations import PROBED, DeadlineUnit
+from headgate.engine.iterations import DeadlineUnit
 from headgate.engine.lanes import JobLane
 from headgate.engine.letters import Letters
 from headgate.engine.log.manifest import Manifest, Progress, StoredTrain
@@ -336,12 +336,8 @@ class Engine:
         evaluation, keeper = query.evaluation, self._scheduler.keeper
         if not isinstance(evaluation, IterationEvaluation):
             return
-        execute = self._trial(query.name)
-        if all(self._logs[name].head for name in evaluation.streams):
-            evaluation.probe(PROBED, execute)
-            began = time.perf_counter()
-            n = evaluation.probe(PROBED, execute)
-            query.per_tuple = max(0.0, time.perf_counter() - began - query.empty_job) / n
+        if evaluation.least >= LEAST_TRIED:
+            query.tried = evaluation.trial(self._trial(query.name))
         if not self._started or keeper is None:
             return
         unit = self._placing.single(query)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headgate.engine.evaluation.by_iteration import IterationEvaluation, Opened
+from headgate.engine.evaluation.by_iteration import LEAST_TRIED, IterationEvaluation, Opened
 from headgate.engine.evaluation.closed import Closed
 from headgate.engine.evaluation.protocol import Waiting
 from headgate.engine.lanes import Executor
@@ -19,24 +19,26 @@ from headgate.monitor.estimators import Average, TrainCost
 Keep = Callable[["DeadlineUnit", Closed, Mapping[str, int]], float]
 """The share of a window that is kept, by its tuples; written down before the iteration begins."""
 
-PROBED = 1000
-"""Tuples of each stream that a query is tried with."""
-_PROBES = (PROBED, PROBED, PROBED // 10, PROBED, PROBED // 10)
-"""Tuples of each stream in the runs by which a query is tried out; the first two load and compile things."""
-_WARM = 2
-_UNKNOWN = 1e-6
-_DEAR = 10.0
+_UNKNOWN, _DEAR = 1e-6, 0.01
+"""Seconds that a tuple is taken to cost before it was tried, and of the overhead of a run that it may cost."""
+_ENOUGH = 3
+"""Runs after which costs are known also without a trial."""
 _OFTEN = 4
 """A query over several streams is not cut into more pieces: each of them reads the other streams again."""
 
 
 @dataclass(slots=True)
 class Iterating:
-    """An iteration under way: when it was released and when it is due, and what its runs have come to."""
+    """An iteration under way: when it was released and when it is due, and what its runs have come to.
+
+    Of a whole window, so many tuples were `expected`, and `planned` seconds of work with them.
+    """
 
     opened: Opened
     release: float
     due: float
+    planned: float
+    expected: float
     begin: float = math.inf
     worked: float = 0.0
     results: int = 0
@@ -60,12 +62,13 @@ class DeadlineUnit(SingleUnit):
         super().__init__(query)
         self.deadline, self.evaluation, self._keep = deadline, evaluation, keep
         self.slice = math.inf
-        a, b = query.empty_job, query.per_tuple
-        self.cost = TrainCost(Cost(a, _UNKNOWN if b is None else b), Cost(a, b or _DEAR * a))
-        self._tried = len(_PROBES) if b is not None else 0
-        self._probing = False
+        a, tried = query.empty_job, query.tried
+        self.cost = TrainCost(tried) if tried else TrainCost(Cost(a, _UNKNOWN), Cost(a, _DEAR * a))
+        self._runs = _ENOUGH if tried else 0
         self.selectivity = Average(1.0, trust=1.0)
         self.current: Iterating | None = None
+        self.planned = (0.0, 0.0)
+        """Seconds of an iteration, and its tuples, for which the plan is."""
         self.counts: Mapping[str, int] = dict.fromkeys(evaluation.streams, 0)
         """The tuples of its last window."""
 
@@ -90,21 +93,21 @@ class DeadlineUnit(SingleUnit):
     @property
     def known(self) -> bool:
         """Whether its costs are."""
-        return self._tried == len(_PROBES)
+        return self._runs >= _ENOUGH
 
     def waiting(self, now: float) -> Waiting:
         """The iteration that is released; before the first of them is, tuples to try the query out with."""
         found = super().waiting(now)
         if found.pending or self.known or self.busy or self._query.status != "running" or now < self._query.resting:
             return found
-        return Waiting(1, now) if self.evaluation.least >= PROBED else found
+        return Waiting(1, now) if self.evaluation.least >= LEAST_TRIED else found
 
     def evaluate(self, n: int, executor: Executor) -> Evaluated:  # noqa: ARG002 - pieces have their own length
         """The next piece; or a trial, if there is none."""
         query, progress = self._query, self._query.progress
-        self._probing = not self.known and self.evaluation.next(progress) is None and self.evaluation.least >= PROBED
-        if self._probing:
-            return Evaluated([], {}, self.evaluation.probe(_PROBES[self._tried], executor))
+        if not self.known and self.evaluation.next(progress) is None:
+            self.cost, self._runs = TrainCost(self.evaluation.trial(executor)), _ENOUGH
+            return Evaluated([], {}, 0)
         opened = self.evaluation.opened(progress) or self._open()
         before = opened.taken if opened else 0
         step = self.evaluation.step(progress, self._length(opened), executor)
@@ -114,11 +117,11 @@ class DeadlineUnit(SingleUnit):
     def ran(self, done: Done) -> Iterating | None:
         """Take note of a run; gives the iteration if it is finished by that."""
         if done.read and done.error is None:
-            self._tried = min(self._tried + 1, len(_PROBES))
-            if self._tried > _WARM:
+            self._runs += 1
+            if not self.fresh:
                 self.cost.observe(done.read, done.finished - done.started)
         current = self.current
-        if current is None or self._probing:
+        if current is None:
             return None
         current.begin = min(current.begin, done.started)
         current.worked += done.finished - done.started
@@ -137,7 +140,7 @@ class DeadlineUnit(SingleUnit):
         opened = self.evaluation.open(closed, extents, self._keep(self, closed, counts))
         # A stream that has ended closes windows before their time.
         release = min(closed.at, closed.end / 1e6) if self.evaluation.plan.window.time == "arrival" else closed.at
-        self.current = Iterating(opened, release, release + self.deadline.due)
+        self.current = Iterating(opened, release, release + self.deadline.due, *self.planned)
         return opened
 
     def _length(self, opened: Opened | None) -> int:

@@ -19,7 +19,7 @@ from headgate.engine.sink.protocol import Receipt, Sink
 from headgate.engine.sink.shared import Shared
 from headgate.engine.thinning import Thinning
 from headgate.errors import HeadgateError
-from headgate.model.operator import FREE
+from headgate.model.operator import FREE, Cost
 from headgate.monitor.figures import Response, Served
 from headgate.monitor.responses import Responses, magnitudes
 
@@ -75,8 +75,8 @@ class LiveQuery:
 
     It goes ahead in memory, and what the manifest keeps follows commit by commit: `progress` against `kept`. A sink
     that may see results twice gets them at once, one that may not with the commit. A query that is `alone`, for the
-    reason that this gives, is not run by the kernel any more. The seconds of an empty run and, where it was tried, of
-    a tuple are those from before its first run.
+    reason that this gives, is not run by the kernel any more. The seconds of an empty run and, where it was `tried`,
+    of tuples too are those from before its first run.
     """
 
     draft: Draft
@@ -91,7 +91,7 @@ class LiveQuery:
     most: float = float("inf")
     alone: str | None = None
     empty_job: float = 0.0
-    per_tuple: float | None = None
+    tried: Cost | None = None
     keeps_shed: bool = False
     responses: Responses = field(default_factory=Responses)
     served: Served = field(init=False)

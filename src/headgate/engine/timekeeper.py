@@ -189,9 +189,9 @@ class Timekeeper:
         return admit(running, unit.name, self.estimate(unit), self.profile, blocked=self._feedback.blocked)
 
     def _spare(self, unit: DeadlineUnit) -> float:
-        """What iterations may take beyond what is expected of them: that of one in twenty of late."""
+        """What iterations take beyond what is expected of them: that of half of them of late."""
         known = self._residuals.get(unit.name)
-        return max(0.0, float(np.quantile(known, 0.95))) if known else 0.0
+        return max(0.0, float(np.median(known))) if known else 0.0
 
     # As time passes
 
@@ -259,6 +259,9 @@ class Timekeeper:
             slice_ = max(shortest / _PIECES, _PIECES * unit.cost.cost.a) if self.profile.preemptive else math.inf
             unit.slice = slice_
         self._planned = {unit.name: self.estimate(unit) for unit in self._units}
+        for unit in self._units:
+            planned = self._planned[unit.name]
+            unit.planned = planned.cost * self.wanted.share, planned.tuples
         self.plan = self._feedback.reschedule(now, self._planned)
         self._pressing = False
         if self._trigger:
@@ -300,8 +303,6 @@ class Timekeeper:
         opened = found.opened
         # What keeps nothing has nothing to wait for.
         finish = finished if opened.kept > 0 else min(finished, found.release)
-        planned = self._planned.get(unit.name)
-        expected = planned.cost * self.wanted.share if planned else math.nan
         missed = finish > found.due
         return Iterated(
             query=unit.name,
@@ -312,13 +313,13 @@ class Timekeeper:
             due=found.due,
             tuples=opened.tuples,
             kept=opened.kept,
-            planned=expected,
+            planned=found.planned,
             worked=found.worked,
             pieces=opened.pieces,
             interrupted=found.interrupted,
             plan=self.plan.id if self.plan else 0,
             missed=missed,
-            why=_reason(found, finish, planned, self.wanted.share) if missed else None,
+            why=_reason(found, finish) if missed else None,
         )
 
 
@@ -327,7 +328,7 @@ def _worth(estimate: Estimate) -> float:
     return max(LEAST_SELECTIVITY, estimate.selectivity)
 
 
-def _reason(found: Iterating, finish: float, planned: Estimate | None, share: float) -> str:
+def _reason(found: Iterating, finish: float) -> str:
     """Why an iteration was late, by where its time went."""
     late = finish - found.due
     waited, elsewhere = found.begin - found.release, finish - found.begin - found.worked
@@ -338,8 +339,8 @@ def _reason(found: Iterating, finish: float, planned: Estimate | None, share: fl
     }
     most = max(parts, key=lambda part: parts[part])
     said = f"late by {late:.2f} s: {most}"
-    if planned and found.worked > 1.2 * planned.cost * share:
-        said += f", where {planned.cost * share:.2f} s were planned"
-    if planned and found.opened.tuples > 1.2 * planned.tuples:
-        said += f"; its window had {found.opened.tuples:,} tuples, {planned.tuples:,.0f} were planned"
+    if found.worked > 1.2 * found.planned:
+        said += f", where {found.planned:.2f} s were planned"
+    if found.opened.tuples > 1.2 * found.expected:
+        said += f"; its window had {found.opened.tuples:,} tuples, {found.expected:,.0f} were planned"
     return said

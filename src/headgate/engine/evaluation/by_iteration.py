@@ -4,6 +4,7 @@ Nothing of an iteration that is under way is written down but the share: after a
 tuples.
 """
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -20,6 +21,10 @@ from headgate.engine.reader import JobInput, StreamInput
 from headgate.engine.sql.hidden import KEPT
 from headgate.engine.sql.plan import ByPanes, PerWindow
 from headgate.engine.windows import ENDED, NEVER
+from headgate.model.operator import Cost
+
+LEAST_TRIED, MOST_TRIED = 100, 2000
+"""Tuples of each stream with which a query is tried out."""
 
 
 @dataclass(slots=True)
@@ -150,12 +155,23 @@ class IterationEvaluation:
         """How many tuples have come of the stream with the fewest."""
         return min(log.head for log in self._logs.values())
 
+    def trial(self, execute: Warm) -> Cost:
+        """What a piece costs, a + b·n, by runs over a few of the newest tuples; the first one warms up."""
+        most = min(self.least, MOST_TRIED)
+        self.probe(most, execute)
+        (few, short), (many, long) = self._timed(max(1, most // 10), execute), self._timed(most, execute)
+        b = max(0.0, long - short) / (many - few) if many > few else 0.0
+        return Cost(max(0.0, short - b * few), b)
+
+    def _timed(self, n: int, execute: Warm) -> tuple[int, float]:
+        began = time.perf_counter()
+        return self.probe(n, execute), time.perf_counter() - began
+
     def probe(self, n: int, execute: Warm) -> int:
         """Run over the newest n tuples of each stream, and forget what that gives; how many there were."""
         heads = {name: log.head for name, log in self._logs.items()}
-        time = self.plan.window.time
         found = {name: log.slices(heads[name] - n, heads[name]) for name, log in self._logs.items()}
-        inputs = {name: stream_input(log, found[name], time) for name, log in self._logs.items()}
+        inputs = {name: stream_input(log, found[name], self.plan.window.time) for name, log in self._logs.items()}
         window = (self.plan.window.size, self.plan.window.slide) if self._by_panes else None
         execute(self._piece, JobInput(inputs, window=window, bounds=(NEVER, ENDED)))
         return sum(high - low for low, high in map(_span, inputs.values()))
