@@ -134,9 +134,9 @@ class Timekeeper:
         return kept
 
     def _kept(self, unit: DeadlineUnit, counts: Mapping[str, int]) -> float:
+        unit.counts = counts
         if self.profile.reduction is None:
             return 1.0
-        unit.counts = counts
         now = self.estimate(unit, counts)
         plan, planned = self.plan, self._planned.get(unit.name)
         if plan is None or planned is None or planned.tuples <= 0:
@@ -191,7 +191,7 @@ class Timekeeper:
     def _spare(self, unit: DeadlineUnit) -> float:
         """What iterations take beyond what is expected of them: that of half of them of late."""
         known = self._residuals.get(unit.name)
-        return max(0.0, float(np.median(known))) if known else 0.0
+        return max(0.0, float(np.median(list(known)))) if known else 0.0
 
     # As time passes
 

@@ -26,6 +26,7 @@ QUERIES = {
     "other": {"sql": "SELECT id, id % 3 AS rest FROM ticks WHERE id >= 0"},
     "panes": {"sql": "SELECT count(*) AS n, sum(id) AS total FROM ticks", "window": "4s"},
     "windows": {"sql": "SELECT id FROM ticks ORDER BY id LIMIT 100000", "window": "3s"},
+    "due": {"sql": "SELECT id FROM ticks", "window": "2s", "deadline": "2s"},
     "riding": {"sql": "SELECT id FROM ticks WHERE id >= 100", "cls": "reports"},
 }
 
@@ -58,7 +59,9 @@ def main(folder, trains, every):
     engine.stream("ticks", rows([ticks(k) for k in range(trains)], every=every), event_time="at")
     for name, query in QUERIES.items():
         engine.query(name, **{"cls": "boards", **query}, sink=hg.sink.jsonl(folder / f"{name}.jsonl"))
-    engine.start(train={"most": 500}, shed=hg.Shed("dilos+sharing", "moody", period=0.02))
+    # With hardly any time, windows with a deadline are thinned, or left out.
+    due = hg.Deadlines(share=random.choice([0.9, 0.04, 0.02]))
+    engine.start(train={"most": 500}, shed=hg.Shed("dilos+sharing", "moody", period=0.02), deadlines=due)
     say("started")
     engine.wait()
     last = engine.stop()

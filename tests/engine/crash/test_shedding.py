@@ -44,7 +44,7 @@ def test_every_tuple_is_accounted_for_across_kills(tmp_path):
         assert shed < offered, name
     # What a process finds when it starts keeps its rates, so a query that was always killed may shed nothing.
     assert any(counted[name][2] for name in QUERIES)
-    for name in ("plain", "other", "windows"):
+    for name in ("plain", "other", "windows", "due"):
         ids = [row["id"] for row in rows(tmp_path, name)]
         assert len(set(ids)) == len(ids) == offered - counted[name][2], name
     # Which of the first hundred tuples it has lost is not said.

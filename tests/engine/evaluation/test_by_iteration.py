@@ -56,6 +56,20 @@ def test_what_is_kept_is_spread_evenly_and_what_is_not_is_counted(driven):
     assert (step.read, step.shed) == (101, 60)
 
 
+def test_a_tuple_of_several_windows_is_counted_with_the_first_of_them(driven):
+    query = driven("SELECT v FROM s", Window(100, 50), iterations=True).register()
+    feed(query.log, [list(range(60)), list(range(60, 140)), [250]])
+    made, progress, shed = query.query.evaluation, query.query.progress, []
+    for _ in range(3):
+        closed = made.next(progress)
+        made.open(closed, made.extents(closed), 0.5)
+        step = made.step(progress, 1000, execute)
+        progress = step.progress
+        shed.append(step.shed)
+    # The windows end at 50, at 100 and at 150, each with 50 new tuples but for the last.
+    assert shed == [25, 25, 20]
+
+
 def test_the_same_tuples_are_kept_in_one_piece_and_in_many(driven):
     (whole,) = iterate(filled(driven, FILTER), 10_000, 0.37)
     *_, last = iterate(filled(driven, FILTER), 7, 0.37)

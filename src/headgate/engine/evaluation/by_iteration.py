@@ -124,9 +124,8 @@ class IterationEvaluation:
             return Step(self.schema.empty_table(), np.empty(0), progress, 0)
         rows = self._results(opened, execute)
         moved, read = self._windows.passed(progress, closed)
-        shed = sum(_dropped(opened.inputs[s], progress.cursors[s], at) for s, at in moved.cursors.items())
         self._opened = None
-        return Step(rows, np.full(rows.num_rows, closed.at), moved, read, shed)
+        return Step(rows, np.full(rows.num_rows, closed.at), moved, read, self._shed(opened))
 
     def needed(self, progress: Progress, stream: str) -> int:
         """The first train with tuples of a window that is not finished."""
@@ -175,6 +174,20 @@ class IterationEvaluation:
         window = (self.plan.window.size, self.plan.window.slide) if self._by_panes else None
         execute(self._piece, JobInput(inputs, window=window, bounds=(NEVER, ENDED)))
         return sum(high - low for low, high in map(_span, inputs.values()))
+
+    def _shed(self, opened: Opened) -> int:
+        """The tuples that were dropped of those that no window before this one had."""
+        size, slide = self.plan.window.size, self.plan.window.slide
+        found = 0
+        for name, given in opened.inputs.items():
+            extent = opened.extents[name]
+            low = extent.low
+            if size > slide:
+                last = Closed(opened.closed.start - slide, opened.closed.end - slide, 0.0)
+                low = max(low, self._windows.extents(last)[name].high)
+            if extent.high > low:
+                found += extent.high - low - _kept(given, low, extent.high)
+        return found
 
     def _take(self, opened: Opened, n: int, execute: Execute) -> bool:
         """Run one piece; True if it was the last."""
@@ -228,13 +241,6 @@ def _kept(given: StreamInput, low: int, high: int) -> int:
         return high - low
     first, of, kept = given.sample
     return (high - first) * kept // of - (low - first) * kept // of
-
-
-def _dropped(given: StreamInput, low: int, high: int) -> int:
-    """How many tuples between two positions are not in the sample, as far as it reaches."""
-    first, end = _span(given)
-    low, high = max(low, first), min(high, end)
-    return high - low - _kept(given, low, high) if high > low else 0
 
 
 def _cut(given: StreamInput, low: int, high: int) -> StreamInput:
