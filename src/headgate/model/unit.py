@@ -13,6 +13,7 @@ from headgate.model.deadlines import Deadline
 from headgate.model.network import Network, Port
 from headgate.model.operator import FREE, Cost, Kind
 from headgate.model.parameters import Segment, Stage, rates, segment, stage
+from headgate.model.qos import LatencyGraph
 from headgate.model.sharing import STRATEGIES, Branch, pdt, pdt_opt, value
 
 Level = Literal["query", "operator"]
@@ -48,7 +49,9 @@ class Unit:
 
     `segments` are the queries that the unit carries to their results, `cost` the expected time of a train of n,
     `a + b·n`. A policy values the unit by `basis`, which is what it runs unless a sharing strategy says other. A
-    `source` only brings tuples of a stream in, for other units to work on. Results may be due by a `deadline`.
+    `source` only brings tuples of a stream in, for other units to work on. Results may be due by a `deadline`, or be
+    worth what `graphs` say, the different ones of its queries. Results that are not at the output yet go through the
+    units `behind`, in this order.
     """
 
     id: int
@@ -61,6 +64,8 @@ class Unit:
     cls: str = "default"
     source: bool = False
     deadline: Deadline | None = None
+    graphs: tuple[LatencyGraph, ...] = ()
+    behind: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
