@@ -23,7 +23,7 @@ LAYERS = (
 APART = {frozenset({"sim", "engine"})}
 """The two backends know nothing of each other."""
 
-CONTROL_PLANE = ("model", "monitor", "policy", "shed", "control")
+CONTROL_PLANE = ("model", "monitor", "policy", "shed", "control", "freshness")
 """Observations in, decisions out: no clock, no thread, no file, no chance."""
 
 FORBIDDEN = {
