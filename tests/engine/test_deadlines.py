@@ -146,6 +146,21 @@ def test_every_iteration_is_recorded_with_what_became_of_it(engine):
     assert seen.reason == found[-1]["why"]
 
 
+def test_what_is_late_is_given_up_where_the_profile_says_so(engine):
+    source = Fed()
+    made = engine(source)
+    made.query("due", COUNT, window=10, slide=10, deadline=0.001)
+    made.start(deadlines="rm-abort")
+    source.feed(25)
+    source.end()
+    assert made.wait(60)
+    assert counts(made, "due") == []
+    assert all(each["missed"] and each["kept"] == 0 and "given up" in each["why"] for each in iterated(made))
+    found = next(each for each in made.status().queries if each.name == "due")
+    assert (found.tuples, found.shed) == (25, 25)
+    assert (row(made, "due").iterations, row(made, "due").useful) == (3, 0)
+
+
 def test_queries_with_and_without_a_deadline_share_an_engine(engine):
     source = Fed()
     made = engine(source)

@@ -1,6 +1,7 @@
 """Units of queries with a deadline: a run is a piece of an iteration, and the last of them commits its results."""
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -43,6 +44,7 @@ class Iterating:
     worked: float = 0.0
     results: int = 0
     interrupted: int = 0
+    given_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,16 @@ class Work:
 
 
 class DeadlineUnit(SingleUnit):
-    """One query with a deadline. A run takes tuples for `slice` seconds at most, if the query can be divided."""
+    """One query with a deadline. A run takes tuples for `slice` seconds at most, if the query can be divided.
+
+    With `aborts`, an iteration is given up between two runs once it is late.
+    """
 
     def __init__(self, query: LiveQuery, deadline: Deadline, evaluation: IterationEvaluation, keep: Keep) -> None:
         super().__init__(query)
         self.deadline, self.evaluation, self._keep = deadline, evaluation, keep
         self.slice = math.inf
+        self.aborts = False
         a, tried = query.empty_job, query.tried
         self.cost = TrainCost(tried) if tried else TrainCost(Cost(a, _UNKNOWN), Cost(a, _DEAR * a))
         self._runs = _ENOUGH if tried else 0
@@ -109,6 +115,9 @@ class DeadlineUnit(SingleUnit):
             self.cost, self._runs = TrainCost(self.evaluation.trial(executor)), _ENOUGH
             return Evaluated([], {}, 0)
         opened = self.evaluation.opened(progress) or self._open()
+        if opened and self.current and self.aborts and time.time() > self.current.due:
+            self.current.given_up = True
+            opened.give_up()
         before = opened.taken if opened else 0
         step = self.evaluation.step(progress, self._length(opened), executor)
         taken = opened.taken - before if opened else step.read

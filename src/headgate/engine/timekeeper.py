@@ -257,7 +257,7 @@ class Timekeeper:
         shortest = min(unit.deadline.due for unit in self._units)
         for unit in self._units:
             slice_ = max(shortest / _PIECES, _PIECES * unit.cost.cost.a) if self.profile.preemptive else math.inf
-            unit.slice = slice_
+            unit.slice, unit.aborts = slice_, self.profile.abort
         self._planned = {unit.name: self.estimate(unit) for unit in self._units}
         for unit in self._units:
             planned = self._planned[unit.name]
@@ -302,7 +302,7 @@ class Timekeeper:
     def _iterated(self, unit: DeadlineUnit, found: Iterating, finished: float) -> Iterated:
         opened = found.opened
         # What keeps nothing has nothing to wait for.
-        finish = finished if opened.kept > 0 else min(finished, found.release)
+        finish = finished if opened.kept > 0 or found.given_up else min(finished, found.release)
         missed = finish > found.due
         return Iterated(
             query=unit.name,
@@ -338,7 +338,7 @@ def _reason(found: Iterating, finish: float) -> str:
         f"its own work took {found.worked:.2f} s": found.worked,
     }
     most = max(parts, key=lambda part: parts[part])
-    said = f"late by {late:.2f} s: {most}"
+    said = f"late by {late:.2f} s{' and given up' if found.given_up else ''}: {most}"
     if found.worked > 1.2 * found.planned:
         said += f", where {found.planned:.2f} s were planned"
     if found.opened.tuples > 1.2 * found.expected:

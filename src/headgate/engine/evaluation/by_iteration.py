@@ -55,6 +55,11 @@ class Opened:
         """The tuples of the window, kept or not."""
         return sum(self.counts.values())
 
+    def give_up(self) -> None:
+        """End it without results, as if nothing had been kept."""
+        self.kept, self.parts = 0.0, []
+        self.inputs = {name: _sampled(given, self.extents[name], 0.0) for name, given in self.inputs.items()}
+
 
 class IterationEvaluation:
     """Runs the query over one window after the other, each in as many pieces as it takes.
