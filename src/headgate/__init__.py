@@ -9,18 +9,34 @@ if TYPE_CHECKING:
     from headgate.engine.shedding import Shed
     from headgate.engine.timekeeper import Deadlines
     from headgate.errors import HeadgateError, InputError
+    from headgate.model.qos import LatencyGraph, LossGraph, ValueGraph
     from headgate.policy.trains import Train
 
 __version__ = "0.1.0"
-__all__ = ["Deadlines", "Engine", "HeadgateError", "InputError", "Shed", "Train", "sink", "source"]
+__all__ = [
+    "Deadlines",
+    "Engine",
+    "HeadgateError",
+    "InputError",
+    "LatencyGraph",
+    "LossGraph",
+    "Shed",
+    "Train",
+    "ValueGraph",
+    "sink",
+    "source",
+]
 
 _PLACES = {
     "Deadlines": "headgate.engine.timekeeper",
     "Engine": "headgate.engine.engine",
     "HeadgateError": "headgate.errors",
     "InputError": "headgate.errors",
+    "LatencyGraph": "headgate.model.qos",
+    "LossGraph": "headgate.model.qos",
     "Shed": "headgate.engine.shedding",
     "Train": "headgate.policy.trains",
+    "ValueGraph": "headgate.model.qos",
 }
 
 

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 
+from headgate.engine.graphs import of_target
 from headgate.errors import InputError
 from headgate.model.classes import DEFAULT, QueryClass
+from headgate.model.qos import LatencyGraph
 
 
 class Classes:
@@ -15,16 +17,25 @@ class Classes:
     def __init__(self) -> None:
         self._named: dict[str, QueryClass] = {}
         self.keeps_shed: set[str] = set()
+        self._graphs: dict[str, LatencyGraph] = {}
 
     def __bool__(self) -> bool:
         return bool(self._named)
 
-    def name(self, name: str, priority: float, target: float, used: Iterable[str]) -> None:
+    def name(
+        self, name: str, priority: float, target: float, used: Iterable[str], graph: LatencyGraph | None = None
+    ) -> None:
         """Name a class, before queries that are there use it."""
         if name in self._named or name in used:
             remedy = "Name each class once, before its queries."
             raise InputError("every class has a name of its own", f"a second '{name}'", remedy)
         self._named[name] = QueryClass(name, priority, target)
+        if graph:
+            self._graphs[name] = graph
+
+    def graph(self, name: str) -> LatencyGraph | None:
+        """The QoS graph of queries of a class that have none: the one that it was given, or that of its target."""
+        return self._graphs.get(name) or of_target(self.of(name).delay_target)
 
     def prioritise(self, name: str, priority: float) -> None:
         """Give a class another priority."""

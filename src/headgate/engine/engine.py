@@ -30,6 +30,7 @@ from headgate.engine.evaluation.by_iteration import LEAST_TRIED, IterationEvalua
 from headgate.engine.evaluation.protocol import Warm
 from headgate.engine.fused import KernelUnit
 from headgate.engine.gentle import gently
+from headgate.engine.graphs import Latencies, Losses, latency_graph, loss_graph
 from headgate.engine.intake import LiveStream
 from headgate.engine.iterations import DeadlineUnit
 from headgate.engine.lanes import JobLane
@@ -63,6 +64,7 @@ from headgate.engine.windows import Time, Window
 from headgate.errors import HeadgateError, InputError
 from headgate.model.classes import DEFAULT, QueryClass
 from headgate.model.deadlines import Deadline
+from headgate.model.qos import LatencyGraph
 from headgate.policy.clustered_bsd import ClusteredBsd
 from headgate.policy.trains import Train
 from headgate.record import Arrived, Began, Recorder
@@ -200,19 +202,22 @@ class Engine:
         *,
         priority: float = 1.0,
         delay_target: str | float | None = None,
+        qos: Latencies | None = None,
         keep_shed: bool = False,
     ) -> None:
         """Name a class of queries: how much it matters against the others, and how long its results may take.
 
         A class without a delay target is never shed. With `keep_shed`, the tuples that it lost are written to the
         folder `shed` of the state, once they leave the log. Queries say to which class they belong; those that do not
-        are of the class 'default', which has the priority 1 and no delay target unless it is named here.
+        are of the class 'default', which has the priority 1 and no delay target unless it is named here. `qos` is
+        the QoS graph of its queries that have none; without it, one that the delay target stands for.
         """
         if self._started:
             rule = "classes are named before the engine starts"
             raise InputError(rule, f"'{name}' later", "Name it before start().")
         target = math.inf if delay_target is None else seconds(delay_target, "a delay target", above=0)
-        self._classes.name(name, priority, target, {query.cls for query in self._queries.values()})
+        graph = None if qos is None else latency_graph(qos)
+        self._classes.name(name, priority, target, {query.cls for query in self._queries.values()}, graph)
         if keep_shed:
             self._classes.keeps_shed.add(name)
         self._scheduler.targets = self._classes.targets
@@ -237,6 +242,8 @@ class Engine:
         time: Time | None = None,
         sink: Sink | Shared | None = None,
         cls: str = DEFAULT,
+        qos: Latencies | None = None,
+        loss: Losses | None = None,
         deadline: str | float | None = None,
         weight: float = 1.0,
         scale: bool = False,
@@ -253,6 +260,10 @@ class Engine:
         slide. Such a query goes before all that have none, and is refused if the deadlines of all could not be met
         any more. Where there is too much to do, the tuples of windows are thinned, least where the `weight` is great.
 
+        `qos` says what a result is worth by how long it takes, as points from left to right: [(0, 1), ("500ms", 1),
+        ("2s", 0)]. Policies of QoS graphs go by it, and its average is shown. `loss` says what results are worth by
+        the share of the tuples that was kept, and is shown only.
+
         Results of a class that may be shed, or with a deadline, have a last column `_kept`, the share of the tuples
         from which they come. With `scale`, counts and sums of a window are scaled up by it, each with an error bar.
         """
@@ -263,6 +274,8 @@ class Engine:
             time=time,
             sink=sink,
             cls=cls,
+            qos=qos,
+            loss=loss,
             deadline=deadline,
             weight=weight,
             scale=scale,
@@ -280,6 +293,8 @@ class Engine:
         time: Time | None = None,
         sink: Sink | Shared | Callable[[str], Sink] | None = None,
         cls: str = DEFAULT,
+        qos: Latencies | None = None,
+        loss: Losses | None = None,
         deadline: str | float | None = None,
         weight: float = 1.0,
         scale: bool = False,
@@ -297,6 +312,8 @@ class Engine:
         shape = self._window(window, slide, time)
         self._check_names("query", texts)
         due = _deadline(shape, deadline, weight)
+        worth = self._worth(cls, qos, due)
+        lossy = None if loss is None else loss_graph(loss)
         shown = Shown(due is not None or math.isfinite(self._classes.of(cls).delay_target), scale)
         drafts = [self._drafts.of(name, sql, shape, shown, due) for name, sql in texts.items()]
         span = "" if shape is None else f"{shape.size}/{shape.slide}"
@@ -313,6 +330,7 @@ class Engine:
             for draft in drafts:
                 out = self._opened(draft, sink, progress[draft.name])
                 made.append(self._live(draft, cls, out, most, progress[draft.name]))
+                made[-1].qos, made[-1].loss = worth, lossy
             self._restore_rates([query for query in made if query.name not in fresh])
             for each in made:
                 self._admit(each)
@@ -330,6 +348,15 @@ class Engine:
                 self._reschedule()
             self._placing.place(made)
             self._placing.look()
+
+    def _worth(self, cls: str, qos: Latencies | None, due: Deadline | None) -> LatencyGraph | None:
+        """The latency graph of a query: its own, or that of its class. Whoever has a deadline needs none."""
+        if due is None:
+            return self._classes.graph(cls) if qos is None else latency_graph(qos)
+        if qos is not None:
+            remedy = "Leave one of them out; a query with a deadline goes before all others anyway."
+            raise InputError("a query has a deadline or a QoS graph", "both", remedy)
+        return None
 
     def _admit(self, query: LiveQuery) -> None:
         """Refuse a query with a deadline if those of all could not be met with it; by what a few tuples take."""

@@ -14,6 +14,7 @@ from headgate.engine.delivery import Delivered, deliver
 from headgate.engine.evaluation.by_panes import PaneEvaluation
 from headgate.engine.evaluation.per_train import TrainEvaluation, unstamped
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting, queued, stream_input
+from headgate.engine.graphs import distinct
 from headgate.engine.kernel.program import Answer, Program, Remove
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest, Moved, Passed
@@ -89,6 +90,7 @@ class KernelUnit:
         self.losses = 0
         self.queries: tuple[LiveQuery, ...] = ()
         self.classes: frozenset[str] = frozenset()
+        self.graphs = distinct(())
         self._log, self._tables = log, dict(tables)
         self._numbers = itertools.count()
         self._by_number: dict[int, LiveQuery] = {}
@@ -132,6 +134,7 @@ class KernelUnit:
             query.join(self.cohort)
         self.queries = (*self.queries, *queries)
         self.classes |= {query.cls for query in queries}
+        self.graphs |= distinct(query.qos for query in queries)
         if self.name in self._number_of and len(self.queries) > 1:
             # That name is the query's, for when it runs by itself.
             self.name = f"{self._log.name}-{next(_made)}"
@@ -194,6 +197,7 @@ class KernelUnit:
             query.leave(position)
         self.queries = tuple(query for query in self.queries if query.name not in gone)
         self.classes = frozenset(query.cls for query in self.queries)
+        self.graphs = distinct(query.qos for query in self.queries)
         if self.queries and self.kin.cls not in self.classes:
             self.kin = replace(self.kin, cls=self.queries[0].cls)
 

@@ -20,6 +20,7 @@ from headgate.engine.sink.shared import Shared
 from headgate.engine.thinning import Thinning
 from headgate.errors import HeadgateError
 from headgate.model.operator import FREE, Cost
+from headgate.model.qos import LatencyGraph, LossGraph
 from headgate.monitor.figures import Response, Served
 from headgate.monitor.responses import Responses, magnitudes
 
@@ -76,7 +77,8 @@ class LiveQuery:
     It goes ahead in memory, and what the manifest keeps follows commit by commit: `progress` against `kept`. A sink
     that may see results twice gets them at once, one that may not with the commit. A query that is `alone`, for the
     reason that this gives, is not run by the kernel any more. The seconds of an empty run and, where it was `tried`,
-    of tuples too are those from before its first run.
+    of tuples too are those from before its first run. Graphs say what results are worth: `qos` by how long they take,
+    `loss` by the share of the tuples that was kept.
     """
 
     draft: Draft
@@ -93,6 +95,8 @@ class LiveQuery:
     empty_job: float = 0.0
     tried: Cost | None = None
     keeps_shed: bool = False
+    qos: LatencyGraph | None = None
+    loss: LossGraph | None = None
     responses: Responses = field(default_factory=Responses)
     served: Served = field(init=False)
     rates: dict[str, Thinning] = field(init=False)

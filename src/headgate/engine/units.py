@@ -7,12 +7,14 @@ from typing import Protocol
 from headgate.engine.batch import Batch
 from headgate.engine.delivery import Delivered, deliver
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
+from headgate.engine.graphs import distinct
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.query import LiveQuery
 from headgate.engine.thinning import Thinning
 from headgate.model.operator import FREE, Cost
 from headgate.model.parameters import Segment, Stage
+from headgate.model.qos import LatencyGraph
 from headgate.model.unit import Basis, Entry, Unit
 from headgate.monitor.figures import Served
 
@@ -21,6 +23,9 @@ _GUESSED_TUPLES = 1000
 
 MOST_SEGMENTS = 64
 """A unit of more queries than this is one segment to the policy: the sum of what they yield."""
+
+MOST_GRAPHS = 8
+"""Of more different QoS graphs in a unit, the policy sees those whose critical points come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,8 @@ class LiveUnit(Protocol):
     served: Served
     classes: frozenset[str]
     """Those of its queries."""
+    graphs: frozenset[LatencyGraph]
+    """The different QoS graphs of its queries."""
     fresh: bool
     """Whether something of it has never run: what loads and compiles first says little of the runs after it."""
 
@@ -120,6 +127,7 @@ class SingleUnit:
         self.fresh = True
         self.served = Served(query.name, query.cls, FREE)
         self.classes = frozenset((query.cls,))
+        self.graphs = distinct((query.qos,))
         self._query = query
 
     @property
@@ -201,4 +209,10 @@ def model(unit: LiveUnit, number: int) -> Unit:
     share = cost.b / len(names)
     parts = tuple(Segment(name, (Stage(share, 1.0),), cost.of(1)) for name in names)
     deadline = unit.queries[0].draft.deadline
-    return Unit(number, Entry(unit.name), names, parts, cost, Basis(parts, cost), cls=unit.cls, deadline=deadline)
+    graphs = tuple(sorted(unit.graphs, key=lambda graph: graph.critical)[:MOST_GRAPHS])
+    return Unit(
+        *(number, Entry(unit.name), names, parts, cost, Basis(parts, cost)),
+        cls=unit.cls,
+        deadline=deadline,
+        graphs=graphs,
+    )

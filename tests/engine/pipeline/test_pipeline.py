@@ -178,6 +178,8 @@ def test_an_engine_gets_streams_first_then_tables_then_queries(folder):
         "time": None,
         "sink": loaded.queries["big"].sink,
         "cls": "alerts",
+        "qos": None,
+        "loss": None,
         "deadline": None,
         "weight": 1.0,
         "scale": False,

@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from headgate.control.dilos import Mode
 from headgate.control.registry import REDISTRIBUTIONS
+from headgate.engine.pipeline.graphs import LatencyPoints
 from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
 from headgate.engine.pipeline.values import Count, LongerTime, Switch
 from headgate.engine.shedding import Shed
@@ -23,6 +24,11 @@ class ClassSpec(FilledSpec):
     )
     delay_target: LongerTime | None = Field(
         None, description="How long results may take; under overload tuples are dropped for it. Without it, none are."
+    )
+    qos: LatencyPoints | None = Field(
+        None,
+        description="The QoS graph of queries that have none; if not given, one that the delay target stands for.",
+        examples=["[[0, 1], [500ms, 1], [2s, 0]]"],
     )
     keep_shed: Switch = Field(False, description="What is dropped is written to the folder shed of the state.")
 

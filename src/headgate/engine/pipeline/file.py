@@ -7,6 +7,7 @@ from pydantic.config import JsonDict
 
 from headgate.engine.pipeline.classes import ClassSpec, ShedSpec
 from headgate.engine.pipeline.deadlines import DeadlinesSpec
+from headgate.engine.pipeline.graphs import LatencyPoints, LossPoints
 from headgate.engine.pipeline.lanes import LanesField
 from headgate.engine.pipeline.policies import PolicySpec
 from headgate.engine.pipeline.sinks import SinkSpec
@@ -72,6 +73,16 @@ class QuerySpec(FilledSpec):
         None, description="A CSV file: a query for each of its rows, with the row's values for {column} in the sql."
     )
     cls: Word = Field("default", alias="class", description="The class of the query: one of classes, if there are.")
+    qos: LatencyPoints | None = Field(
+        None,
+        description="What a result is worth by how long it takes: pairs of a time and a utility, from left to right.",
+        examples=["[[0, 1], [500ms, 1], [2s, 0]]"],
+    )
+    loss: LossPoints | None = Field(
+        None,
+        description="What results are worth by the share of the tuples that was kept: pairs; it is shown, no more.",
+        examples=["[[0, 0], [0.5, 0.9], [1, 1]]"],
+    )
     deadline: LongerTime | None = Field(
         None, description="The results of a window are due so long after its end; at most the slide."
     )
@@ -96,6 +107,9 @@ class QuerySpec(FilledSpec):
             if key in self.model_fields_set and self.window is None:
                 rule, remedy = f"{key} is about windows", f"Add one, as in window: 10s, or remove {key}."
                 raise whole(rule, "no window", remedy, key, at_key=True)
+        if self.qos is not None and self.deadline is not None:
+            remedy = "Remove one of them; a query with a deadline goes before all others anyway."
+            raise whole("a query has a deadline or a QoS graph", "both", remedy, "qos", at_key=True)
         for key, of, such_as in (("deadline", "window", "window: 10s"), ("weight", "deadline", "deadline: 2s")):
             if key in self.model_fields_set and getattr(self, of) is None:
                 remedy = f"Add one, as in {such_as}, or remove {key}."

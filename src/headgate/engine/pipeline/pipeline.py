@@ -10,6 +10,7 @@ from headgate.engine import sink
 from headgate.engine.capacity import Lanes
 from headgate.engine.pipeline.constants import filled
 from headgate.engine.pipeline.file import PipelineFile, QuerySpec, Start
+from headgate.engine.pipeline.graphs import Points
 from headgate.engine.pipeline.lanes import lanes
 from headgate.engine.pipeline.policies import CLASSED
 from headgate.engine.regime import AUTO
@@ -45,6 +46,8 @@ class Query:
     sql: str
     each: Mapping[str, str] | None
     cls: str
+    qos: Points | None
+    loss: Points | None
     deadline: float | None
     weight: float
     scale: bool
@@ -81,7 +84,9 @@ class Pipeline:
 class Registers(Protocol):
     """What an engine has to do with a pipeline."""
 
-    def query_class(self, name: str, /, *, priority: float, delay_target: float | None, keep_shed: bool) -> object:
+    def query_class(
+        self, name: str, /, *, priority: float, delay_target: float | None, qos: Points | None, keep_shed: bool
+    ) -> object:
         """Name a class."""
 
     def stream(
@@ -103,6 +108,8 @@ class Registers(Protocol):
         time: Time | None,
         sink: Sink | Shared,
         cls: str,
+        qos: Points | None,
+        loss: Points | None,
         deadline: float | None,
         weight: float,
         scale: bool,
@@ -121,6 +128,8 @@ class Registers(Protocol):
         time: Time | None,
         sink: Sink | Shared,
         cls: str,
+        qos: Points | None,
+        loss: Points | None,
         deadline: float | None,
         weight: float,
         scale: bool,
@@ -200,6 +209,8 @@ def _register(name: str, query: Query, engine: Registers) -> None:
         "time": query.time,
         "sink": query.sink,
         "cls": query.cls,
+        "qos": query.qos,
+        "loss": query.loss,
         "deadline": query.deadline,
         "weight": query.weight,
         "scale": query.scale,
@@ -216,7 +227,7 @@ def _query(name: str, spec: QuerySpec, each: Mapping[str, str] | None, folder: P
     made = spec.sink.make(folder) if spec.sink else sink.discard()
     out = made if each is None or isinstance(made, Discard) else shared(name, made)
     return Query(
-        *(spec.sql, each, spec.cls, spec.deadline, spec.weight, spec.scale, out),
+        *(spec.sql, each, spec.cls, spec.qos, spec.loss, spec.deadline, spec.weight, spec.scale, out),
         *(spec.window, spec.slide, spec.time, spec.limit, spec.start),
     )
 
