@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import pyarrow as pa
 from pyspark import SparkContext
@@ -67,7 +67,10 @@ from headgate.model.deadlines import Deadline
 from headgate.model.qos import LatencyGraph
 from headgate.policy.clustered_bsd import ClusteredBsd
 from headgate.policy.trains import Train
-from headgate.record import Arrived, Began, Recorder
+from headgate.record import Arrived, Began, Entry, Recorder
+
+if TYPE_CHECKING:
+    from headgate.web.server import Server
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _STATUS_EVERY = 0.5
@@ -139,7 +142,9 @@ class Engine:
         self._shared: dict[str, Shared] = {}
         self._began = time.time()
         self._started = False
+        self._seen: Snapshot | None = None
         self._last: Snapshot | None = None
+        self._server: Server | None = None
         self._ending = False
         self._housekeeper: threading.Thread | None = None
 
@@ -597,6 +602,8 @@ class Engine:
             return self._last
         self._ending = True
         self._look.set()
+        if self._server:
+            self._server.close()
         for stream in self._streams.values():
             stream.stop()
         self._scheduler.stop(grace)
@@ -650,6 +657,35 @@ class Engine:
         if self._last:
             return self._last
         return snapshot(self._streams, self._queries, self._scheduler, self._tables, self._all_classes(), self._began)
+
+    def recent(self) -> Snapshot:
+        """How everything fared a moment ago. Costs nothing while the engine runs, and looks around for itself."""
+        seen = self._seen
+        if seen is None or (not self._started and time.time() - seen.time > _STATUS_EVERY):
+            seen = self._seen = self.status()
+        return self._last or seen
+
+    @property
+    def running(self) -> bool:
+        """Whether it has started and is not stopping."""
+        return self._started and not self._ending
+
+    def listen(self, hear: Callable[[Entry], None]) -> None:
+        """Have somebody hear every entry of the record, in the threads that make them: it has to be quick."""
+        self._recorder.listeners = (*self._recorder.listeners, hear)
+
+    def serve(self, host: str = "127.0.0.1", port: int = 4050, token: str | None = None) -> "Server":
+        """Serve the dashboard and the metrics until the engine stops; on the next free port if this one is taken.
+
+        Gives the server, with its `address` and the `token` without which nothing can be changed there.
+        """
+        if self._server:
+            raise InputError("an engine is served once", "a second server", f"It is at {self._server.address}.")
+        from headgate.web.live import OnEngine  # noqa: PLC0415 - only who is served needs a server
+        from headgate.web.server import Server  # noqa: PLC0415
+
+        self._server = Server(OnEngine(self), host, port, token).start()
+        return self._server
 
     # Inside
 
@@ -713,7 +749,8 @@ class Engine:
                 _log.warning("units stay as they are: %s", message(error))
             began = time.monotonic()
             if began >= due:
-                self._write_status(self.status(), running=True)
+                self._seen = self.status()
+                self._write_status(self._seen, running=True)
                 self._tick()
                 # With very many queries, looking at them must not keep them from running.
                 due = began + max(_STATUS_EVERY, _LOOKS * (time.monotonic() - began))

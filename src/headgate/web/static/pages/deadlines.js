@@ -1,0 +1,41 @@
+// Queries with a deadline: how many of their windows were in time, over how much of their tuples, and why not.
+
+import { count, number, share, span, words } from "../format.js";
+import { Grid } from "../grid.js";
+import { link } from "./queries.js";
+
+const COLUMNS = [
+  { key: "name", label: "query", words: true, href: link },
+  { key: "state", label: "state", state: true },
+  { key: "stride", label: "every", format: span },
+  { key: "deadline", label: "due in", format: span, title: "from the end of the window" },
+  { key: "weight", label: "weight", format: number },
+  { key: "iterations", label: "done", format: count },
+  { key: "missed", label: "missed", format: count },
+  { key: "useful", label: "useful", format: count, title: "in time, over enough of the window to say something" },
+  { key: "planned", label: "planned", format: share, title: "share of a window that is kept now" },
+  { key: "kept", label: "kept", format: share, title: "share of the tuples that was kept" },
+  { key: "demand", label: "demand", format: span, title: "time of an iteration with nothing dropped" },
+  { key: "finish_p50", label: "p50", format: span },
+  { key: "finish_p99", label: "p99", format: span },
+  { key: "worst", label: "longest", format: span },
+  { key: "reason", label: "why it was last late", words: true, format: words },
+];
+
+export default {
+  title: "Deadlines",
+  parts: ["deadlines"],
+  mount(root, live) {
+    const grid = new Grid(COLUMNS, { rowState: (row) => row.state, empty: "No query has a deadline." });
+    root.append(grid.element);
+    return {
+      update: () => grid.update(live.records("deadlines").map((row) => ({ ...row, state: fares(row) }))),
+      unmount: () => grid.remove(),
+    };
+  },
+};
+
+function fares({ iterations, missed }) {
+  if (!iterations) return "waiting";
+  return missed === 0 ? "on time" : missed > 0.1 * iterations ? "late" : "slipping";
+}

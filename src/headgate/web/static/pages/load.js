@@ -1,0 +1,45 @@
+// Load management over time: who has which share of the time, how much it asks for, and what is dropped for that.
+
+import { Lines } from "../charts.js";
+import { h } from "../dom.js";
+import { number, share } from "../format.js";
+import { Grid } from "../grid.js";
+
+const CHARTS = [
+  ["share of the time", 3, { format: "0%", top: 1, height: 220 }],
+  ["dropped, part of the tuples", 4, { format: "0%", top: 0.1, height: 220 }],
+  ["load against headroom", 5, { format: "0%", top: 1, height: 220 }],
+  ["headroom, lanes", 6, { format: "0.[00]", height: 220 }],
+];
+const COLUMNS = [
+  { key: "name", label: "class", words: true },
+  { key: "state", label: "state", state: true },
+  { key: "priority", label: "priority", format: number },
+  { key: "share", label: "share", format: share },
+  { key: "headroom", label: "headroom", format: number, title: "seconds of work per second" },
+  { key: "usage", label: "load", format: share, title: "offered load against headroom" },
+  { key: "drop", label: "dropped now", format: share },
+  { key: "kept", label: "kept so far", format: share },
+];
+
+export default {
+  title: "Load",
+  parts: ["history"],
+  mount(root, live) {
+    const charts = CHARTS.map(([title, figure, options]) => ({ lines: new Lines(title, options), figure }));
+    const grid = new Grid(COLUMNS, { sort: "priority", down: true });
+    root.append(grid.element, h("div", { class: "charts" }, charts.map(({ lines }) => lines.element)));
+    return {
+      update() {
+        const classes = live.records("classes");
+        const past = live.log("history");
+        grid.update(classes);
+        const times = past.map((each) => each.time);
+        for (const { lines, figure } of charts) {
+          lines.update(times, Object.fromEntries(classes.map(({ name }) => [name, past.map((each) => each.classes[name]?.[figure])])));
+        }
+      },
+      unmount: () => [grid, ...charts.map(({ lines }) => lines)].forEach((each) => each.remove?.()),
+    };
+  },
+};

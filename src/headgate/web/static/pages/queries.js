@@ -1,0 +1,61 @@
+// All queries: sorted, searched and filtered as one types.
+
+import { h, put } from "../dom.js";
+import { count, number, share, span, words } from "../format.js";
+import { Grid } from "../grid.js";
+
+export const link = (record) => `#/query/${encodeURIComponent(record.name)}`;
+
+const COLUMNS = [
+  { key: "name", label: "query", words: true, href: link },
+  { key: "cls", label: "class", words: true },
+  { key: "state", label: "state", state: true },
+  { key: "pending", label: "pending", format: count, title: "tuples that wait" },
+  { key: "oldest_wait", label: "waits", format: span, title: "how long the oldest of them waits" },
+  { key: "results", label: "results", format: count },
+  { key: "response_p50", label: "p50", format: span, title: "response time" },
+  { key: "response_p99", label: "p99", format: span, title: "response time" },
+  { key: "slack", label: "slack", format: span, title: "delay target less p99" },
+  { key: "kept", label: "kept", format: share, title: "share of the tuples that was not dropped" },
+  { key: "shed", label: "dropped", format: count },
+  { key: "a", label: "a", format: span, title: "a run over n tuples takes a + b·n" },
+  { key: "b", label: "b·1000", format: (b) => span(1000 * b), title: "a run over n tuples takes a + b·n" },
+  { key: "selectivity", label: "S", format: number, title: "results per tuple" },
+  { key: "unit", label: "unit", words: true, format: (unit, row) => (unit === row.name ? "its own" : words(unit)) },
+];
+
+export default {
+  title: "Queries",
+  parts: ["queries"],
+  mount(root, live, chosen) {
+    const search = h("input", { type: "search", placeholder: "search names", "aria-label": "Search names" });
+    const cls = h("select", { "aria-label": "Class" }, h("option", { value: "" }, "all classes"));
+    const state = h("select", { "aria-label": "State" }, h("option", { value: "" }, "all states"));
+    const shown = h("output", { class: "note" });
+    const grid = new Grid(COLUMNS, { rowState: (row) => row.state, empty: "No query is like that." });
+    grid.element.classList.add("tall");
+    root.append(h("form", { class: "filters", role: "search", onsubmit: (event) => event.preventDefault() }, search, cls, state, shown), grid.element);
+    let wanted = chosen;
+    const offer = (select, values) => {
+      for (const value of values) {
+        if (![...select.options].some((option) => option.value === value)) select.append(h("option", { value }, value));
+      }
+    };
+    const update = () => {
+      const all = live.records("queries");
+      offer(cls, new Set(all.map((row) => row.cls)));
+      offer(state, new Set(all.map((row) => row.state)));
+      if (wanted && all.length) [cls.value, wanted] = [wanted, null];
+      const text = search.value.toLowerCase();
+      const some = all.filter(
+        (row) => (!cls.value || row.cls === cls.value) && (!state.value || row.state === state.value) && row.name.toLowerCase().includes(text),
+      );
+      const [totals] = live.records("totals");
+      const more = totals?.unlisted ? `; ${count(totals.unlisted)} more are not listed` : "";
+      put(shown, `${some.length} of ${all.length}${more}`);
+      grid.update(some);
+    };
+    for (const each of [search, cls, state]) each.addEventListener("input", update);
+    return { update, unmount: () => grid.remove() };
+  },
+};
