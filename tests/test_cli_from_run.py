@@ -13,7 +13,8 @@ from headgate.monitor.figures import Response
 from headgate.policy.registry import POLICIES, create
 from headgate.record import NAME, Arrived, Began, Planned, Ran, Recorder
 from headgate.sim import replay as module
-from headgate.sim.replay import UnitSpec, Workload, replay
+from headgate.sim.replay import replay
+from headgate.sim.workload import UnitSpec, Workload
 
 START = 1000.0
 OPTIONS = {"train": {"most": 40, "slice": 2.0}}

@@ -10,7 +10,7 @@ import math
 import mmap
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from headgate.errors import InputError
+from headgate.model.classes import QueryClass
 from headgate.model.operator import Cost
 from headgate.monitor.figures import Response, Served, Summary, summarise
 
@@ -27,14 +28,48 @@ NAME = "record.jsonl"
 _log = logging.getLogger(__name__)
 
 
+class Classed(NamedTuple):
+    """A class of queries: how much it matters, and its delay target, if it has one."""
+
+    name: str
+    priority: float
+    target: float | None = None
+
+
+class Reason(NamedTuple):
+    """A formula, and the numbers in it."""
+
+    formula: str
+    terms: Mapping[str, float]
+
+
+class Dropped(NamedTuple):
+    """What a run dropped of the tuples with the numbers [lo, hi): so many percent, chosen as `shed.droppers` says."""
+
+    lo: int
+    hi: int
+    percent: int
+    how: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Began:
-    """The engine starts, or starts again. Whatever was waiting then still waits."""
+    """The engine starts, or starts again. Whatever was waiting then still waits.
+
+    So many of the lanes are `resident`, and run units of the kernel; with none, all lanes are alike. `shed` says how
+    load is managed, in the words of `control.shedding.Shed`; `empty` are the seconds of a run over nothing. The
+    classes are `named`, or are words that queries have.
+    """
 
     time: float
     policy: str
     options: Mapping[str, Any]
     lanes: int
+    resident: int = 0
+    classes: tuple[Classed, ...] = ()
+    named: bool = False
+    shed: Mapping[str, Any] | None = None
+    empty: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +87,9 @@ class Arrived:
 class Planned:
     """A unit has new statistics: a run over n tuples takes a + b·n, and a tuple gives S results.
 
-    `reads` has the streams of the unit, and for each the number of the tuple that it reads next.
+    `reads` has the streams of the unit, and for each the number of the tuple that it reads next. It runs on lanes of
+    a kind, if there are such; `alone` says why the kernel does not run it. The results of `windows` come when these
+    have closed.
     """
 
     time: float
@@ -63,13 +100,18 @@ class Planned:
     a: float
     b: float
     S: float
+    kind: Literal["jobs", "resident"] = "jobs"
+    alone: str | None = None
+    windows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
     """A decision of the policy at `time`, why, and how the run went. A run with an error served nothing.
 
-    `positions` has the numbers [lo, hi) of the tuples of each stream, `n` how many of them were processed.
+    `positions` has the numbers [lo, hi) of the tuples of each stream, `n` how many that are. Of these so many were
+    `shed`, by the rates that `dropped` has for each stream. `spread` counts the response times by magnitude, as
+    `monitor.responses` has it.
     """
 
     time: float
@@ -85,6 +127,9 @@ class Ran:
     terms: Mapping[str, float]
     over: str | None = None
     error: str | None = None
+    shed: int = 0
+    dropped: Mapping[str, tuple[Dropped, ...]] = field(default_factory=dict)
+    spread: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +143,17 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Managed:
-    """A control period ended: the share of its tuples that each class drops, its share of the time, and its usage."""
+    """A control period ended: the share of its tuples that each class drops, its share of the time, and its usage.
+
+    `orders` say why a class drops what it does, `why` how shares came about.
+    """
 
     time: float
     drops: Mapping[str, float]
     shares: Mapping[str, float]
     usage: Mapping[str, float]
+    orders: Mapping[str, Reason] = field(default_factory=dict)
+    why: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +181,17 @@ class Iterated:
     why: str | None = None
 
 
-Entry: TypeAlias = Began | Arrived | Planned | Ran | Changed | Managed | Iterated
-_Entry = TypeVar("_Entry", Began, Arrived, Planned, Ran, Changed, Managed, Iterated)
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A query was not taken in."""
+
+    time: float
+    query: str
+    why: str
+
+
+Entry: TypeAlias = Began | Arrived | Planned | Ran | Changed | Managed | Iterated | Refused
+_Entry = TypeVar("_Entry", Began, Arrived, Planned, Ran, Changed, Managed, Iterated, Refused)
 
 _KINDS: dict[str, TypeAdapter[Entry]] = {kind.__name__.lower(): TypeAdapter(kind) for kind in get_args(Entry)}
 _AWAY = ("paused", "failed")
@@ -158,7 +217,7 @@ class Recorder:
         """Add an entry; where there is no room for it, the record has a gap and the run goes on."""
         for hear in self.listeners:
             hear(entry)
-        values = {field.name: getattr(entry, field.name) for field in fields(entry)}
+        values = {each.name: getattr(entry, each.name) for each in fields(entry)}
         line = json.dumps({type(entry).__name__.lower(): values}, separators=(",", ":"), default=_plain)
         data = line.encode() + b"\n"
         with self._lock:
@@ -217,6 +276,7 @@ class Life:
             busy = ran.finished - ran.started
             if ran.error is None:
                 found.add(ran.n, busy, ran.results, ran.response)
+                found.shed += ran.shed
             else:
                 found.add(0, busy, 0, Response())
         return found
@@ -230,6 +290,9 @@ class Recorded:
     began: Began
     arrived: tuple[Arrived, ...]
     lives: tuple[Life, ...]
+    managed: tuple[Managed, ...] = ()
+    iterated: tuple[Iterated, ...] = ()
+    refused: tuple[Refused, ...] = ()
 
     @cached_property
     def ran(self) -> tuple[Ran, ...]:
@@ -240,6 +303,13 @@ class Recorded:
     def units(self) -> dict[str, Planned]:
         """The units with their latest statistics."""
         return {life.latest.unit: life.latest for life in self.lives}
+
+    @cached_property
+    def classes(self) -> tuple[QueryClass, ...]:
+        """The classes of the run, and those that its units have without."""
+        given = {c.name: QueryClass(c.name, c.priority, c.target or math.inf) for c in self.began.classes}
+        used = dict.fromkeys(life.latest.cls for life in self.lives)
+        return (*given.values(), *(QueryClass(name) for name in used if name not in given))
 
     @cached_property
     def ended(self) -> float:
@@ -290,7 +360,9 @@ def read(path: Path) -> Recorded:
     if not any(life.ran for life in lives):
         rule, remedy = "a recorded run has at least one run of a unit", "Let the engine run until it has results."
         raise InputError(rule, "none since the engine last began", remedy, str(file))
-    return Recorded(file, began, _only(Arrived, entries), lives)
+    run = entries[start:]
+    rest = _only(Managed, run), _only(Iterated, run), _only(Refused, run)
+    return Recorded(file, began, _only(Arrived, entries), lives, *rest)
 
 
 def _lives(entries: list[Entry], place: str) -> tuple[Life, ...]:
@@ -299,7 +371,7 @@ def _lives(entries: list[Entry], place: str) -> tuple[Life, ...]:
     latest: dict[str, list[Entry]] = {}
     gone: set[str] = set()
     for entry in entries:
-        if isinstance(entry, Began | Arrived | Managed | Iterated):
+        if isinstance(entry, Began | Arrived | Managed | Iterated | Refused):
             continue
         if isinstance(entry, Planned) and (entry.unit not in latest or entry.unit in gone):
             found.append([])

@@ -31,7 +31,8 @@ from headgate.engine.sink import discard
 from headgate.engine.status import QueryStatus
 from headgate.monitor.figures import Figures, Served, figures
 from headgate.policy.registry import POLICIES
-from headgate.sim.replay import UnitSpec, Workload, replay
+from headgate.sim.replay import replay
+from headgate.sim.workload import UnitSpec, Workload
 
 QUERIES = 20
 LIGHT_QUERIES = 40

@@ -34,7 +34,10 @@ class Response(NamedTuple):
 
 @dataclass(slots=True)
 class Served:
-    """What became of the tuples of one unit: its runs and their time, its results, and the tuples that still wait."""
+    """What became of the tuples of one unit: its runs and their time, its results, and the tuples that still wait.
+
+    Of its `tuples`, so many were `shed`.
+    """
 
     unit: str
     cls: str
@@ -45,6 +48,7 @@ class Served:
     results: float = 0.0
     response: Response = Response()
     waiting: int = 0
+    shed: int = 0
 
     def add(self, tuples: int, busy: float, results: float, response: Response) -> None:
         """Count one run."""
@@ -69,7 +73,8 @@ class Figures:
     """What units did. NaN where there were no results.
 
     `utilisation` is the share of the lanes' time in which the units ran, `overhead` the share that went into `a`,
-    the part of a run that does not depend on its train. `waiting` tuples were not served in the end.
+    the part of a run that does not depend on its train. `waiting` tuples were not served in the end; of those that
+    were passed, so many were `shed`.
     """
 
     results: float
@@ -83,6 +88,7 @@ class Figures:
     utilisation: float
     overhead: float
     waiting: int
+    shed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,7 @@ def figures(served: Iterable[Served], seconds: float) -> Figures:
         utilisation=_ratio(sum(one.busy for one, _ in some), seconds),
         overhead=_ratio(sum(min(one.runs * one.cost.a, one.busy) for one, _ in some), seconds),
         waiting=sum(one.waiting for one, _ in some),
+        shed=sum(one.shed for one, _ in some),
     )
 
 

@@ -11,7 +11,8 @@ from rich.text import Text
 from headgate.monitor.figures import Figures, Summary
 from headgate.policy.registry import POLICIES, listed
 from headgate.record import Recorded
-from headgate.sim.replay import Replayed, Workload, replay
+from headgate.sim.replay import Replayed, replay
+from headgate.sim.workload import Workload
 
 MOST_CLASSES = 8
 

@@ -1,0 +1,38 @@
+"""When a run is worth its overhead: which queues had better wait a little, and how long a run should be at least."""
+
+from collections.abc import Sequence
+
+from headgate.model.operator import Cost
+from headgate.policy.protocol import Queue
+
+_RIPE, _OVERRIPE, _WORTH = 0.1, 0.4, 5.0
+"""A run is put off for so much of the delay target while its work is less than so many times its overhead; or longer,
+up to so much of the target, if the overhead of all runs of the lane would not be as small."""
+
+
+def unripe(now: float, queues: Sequence[Queue], costs: Sequence[Cost], targets: Sequence[float]) -> set[int]:
+    """The queues that are worth more later: what waits is little work against a run's overhead.
+
+    A class with a delay target waits for a part of that at most, and only where another one has work to do; one with
+    the target 0 never waits.
+    """
+    all_round = _WORTH * sum(cost.a for cost, queue in zip(costs, queues, strict=True) if queue.pending)
+
+    def patience(target: float) -> float:
+        return min(_OVERRIPE * target, max(_RIPE * target, all_round))
+
+    green = {
+        i
+        for i, (queue, cost, target) in enumerate(zip(queues, costs, targets, strict=True))
+        if queue.pending and now - queue.oldest < patience(target) and cost.b * queue.pending < _WORTH * cost.a
+    }
+    return green if any(queue.pending for i, queue in enumerate(queues) if i not in green) else set()
+
+
+def length(train: int, pending: int, cost: Cost, kept: float, most: float) -> int:
+    """Tuples of a run: at least as much work as the run's overhead, or a slice shorter than that would stall all.
+
+    Where only a part of the tuples is `kept`, so many more are passed: up to those that wait, or the `most` of a run.
+    """
+    least = cost.a / cost.b if cost.b else 0.0
+    return max(train, int(min(max(train, least) / kept, pending, most)))
