@@ -54,6 +54,21 @@ def view(snapshot: Row, width: int, height: int, note: str = "") -> Group:
     return Group(*[*top, *blank, *above, *blank, *below, *blank, *bottom][:height])
 
 
+def tables(snapshot: Row) -> list[tuple[str, Sequence[_Column], Sequence[Row]]]:
+    """The tables of a snapshot, for whoever has another place to show them: a title, columns and rows."""
+    found = [
+        ("classes", _CLASSES, snapshot["classes"] if any(each["share"] for each in snapshot["classes"]) else ()),
+        ("queries with a deadline", _DEADLINES, snapshot["deadlines"]),
+        ("queries", _QUERIES, sorted(snapshot["queries"], key=_urgency)),
+        ("streams", _streams(snapshot["time"]), snapshot["streams"]),
+    ]
+    return [
+        (title, columns, [{"status": "", "reason": None, **row} for row in rows])
+        for title, columns, rows in found
+        if rows
+    ]
+
+
 def line(snapshot: Row) -> str:
     """The snapshot in one line."""
     queries, accounting = snapshot["queries"], snapshot["accounting"]
