@@ -54,7 +54,14 @@ ROWS = {
             "late": 0.25,
             "worked": 0.9,
         },
-        {"way": "admission", "took": 0.6, "answer": "it does not fit", "before": 0.01, "after": 0.04},
+        {
+            "way": "admission",
+            "query": "greedy",
+            "took": 0.6,
+            "answer": "it does not fit",
+            "before": 0.01,
+            "after": 0.04,
+        },
     ],
     "overload": [
         {

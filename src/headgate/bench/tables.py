@@ -216,7 +216,7 @@ def overload(rows: Rows) -> list[Table]:
 
 
 def deadlines(rows: Rows) -> list[Table]:
-    """Who met deadlines, with how much of the data; and what became of a query that cannot fit."""
+    """Who met deadlines, with how much of the data; and what became of queries that asked for more than there was."""
     columns = ("demand", "tuples/s", "iterations", "missed", "completed", "useful", "error", "kept", "latest by")
     table = _numbers("real-time queries", "way", *columns)
     asked = [row for row in rows if "load" not in row]
@@ -226,10 +226,11 @@ def deadlines(rows: Rows) -> list[Table]:
             rates = f"{100 * row['miss']:.1f} %", share(row["completion"]), share(row["useful"])
             rest = share(row["error"] / 100), share(row["kept"]), span(max(0.0, row["late"]))
             table.add_row(row["way"], *given, *rates, *rest)
-    refusal = _numbers("a query that cannot fit, at 100 %", "answer", "after", "missed before", "missed after")
+    answers = _numbers("one more query, at 100 %", "query", "answer", "after", "missed before", "missed after")
     for row in asked:
-        refusal.add_row(row["answer"], span(row["took"]), share(row["before"]), share(row["after"]))
-    return [table, refusal]
+        given = row["query"], row["answer"], span(row["took"])
+        answers.add_row(*given, share(row["before"]), share(row["after"]))
+    return [table, answers]
 
 
 def _numbers(title: str, first: str, *others: str) -> Table:

@@ -24,7 +24,9 @@ from headgate.engine.windows import ENDED, NEVER
 from headgate.model.operator import Cost
 
 LEAST_TRIED, MOST_TRIED = 100, 2000
-"""Tuples of each stream with which a query is tried out."""
+"""So many tuples of each stream have to be there for a query to be tried out, and with so many it is at most."""
+_FIRST_TRIED, _FURTHER, _LONG_ENOUGH = 2, 8, 0.05
+"""It begins with a few and goes on with so many times as many, until they take so many seconds: somebody waits."""
 
 
 @dataclass(slots=True)
@@ -161,11 +163,16 @@ class IterationEvaluation:
 
     def trial(self, execute: Warm) -> Cost:
         """What a piece costs, a + b·n, by runs over a few of the newest tuples; the first one warms up."""
-        most = min(self.least, MOST_TRIED)
-        self.probe(most, execute)
-        (few, short), (many, long) = self._timed(max(1, most // 10), execute), self._timed(most, execute)
-        b = max(0.0, long - short) / (many - few) if many > few else 0.0
-        return Cost(max(0.0, short - b * few), b)
+        most, n = min(self.least, MOST_TRIED), _FIRST_TRIED
+        self.probe(n, execute)
+        began = time.perf_counter()
+        execute(self._piece, JobInput())
+        a = time.perf_counter() - began
+        many, took = self._timed(n, execute)
+        while n < most and took - a < _LONG_ENOUGH:
+            n = min(most, _FURTHER * n)
+            many, took = self._timed(n, execute)
+        return Cost(a, max(0.0, took - a) / many)
 
     def _timed(self, n: int, execute: Warm) -> tuple[int, float]:
         began = time.perf_counter()
