@@ -225,7 +225,7 @@ if __name__ == "__main__":
     from headgate.web.server import Server
 
     shown = Invented(1000)
-    server = Server(shown, token="token", port=4051).start()
+    server = Server(shown, "127.0.0.1", 4051, "token").start()
     sys.stdout.write(f"{server.address} {server.token}\n")
     while True:
         time.sleep(0.5)

@@ -37,7 +37,7 @@ def demo(
     with tempfile.TemporaryDirectory() as folder, err.status("starting Spark") as status:
         in_view = out.is_terminal and not (no_view or as_json)
         with _in_view(out, status.stop) if in_view else _in_lines(err) as show:
-            rounds = run(status.update, show, Path(folder))
+            rounds = run(status.update, show, Path(folder), lambda said: err.print(said, soft_wrap=True))
     if as_json:
         typer.echo(json.dumps({"rounds": _json(rounds)}, indent=2))
         return

@@ -144,11 +144,16 @@ def arrivals(rate: float) -> Floats:
 
 
 def run(
-    progress: Callable[[str], None], show: Callable[[str, Snapshot], None], folder: Path
+    progress: Callable[[str], None],
+    show: Callable[[str, Snapshot], None],
+    folder: Path,
+    served: Callable[[str], None] = lambda _: None,
 ) -> Sequence[tuple[str, Snapshot]]:
-    """All rounds: each with its name and what it came to."""
+    """All rounds: each with its name and what it came to. Says where the dashboard is."""
     demo = Demo(folder, progress)
     try:
+        server = demo.engine.serve()
+        served(f"dashboard: {server.address} · changes need the token {server.token}")
         progress("measuring what the queries cost here")
         rate = demo.calibrate()
         found = []

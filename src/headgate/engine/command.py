@@ -36,6 +36,8 @@ _LINE_EVERY = 5.0
 _STALE = 5.0
 _MOST_HELD = 1000
 _SPARK_LOG = "spark.log"
+_PORT = 4050
+"""As `Engine.serve` has it."""
 STATUS = "status.json"
 """The name in `headgate.engine.status`, which would load Spark for a look at a file."""
 
@@ -68,6 +70,12 @@ def run(
     as_json: _Json = False,
     no_view: Annotated[bool, typer.Option("--no-view", help="Lines of text, even in a terminal.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Nothing but the figures at the end.")] = False,
+    ui: Annotated[
+        bool, typer.Option("--ui/--no-ui", help="Whether to serve the dashboard and metrics, to this machine only.")
+    ] = True,
+    ui_port: Annotated[
+        int, typer.Option(metavar="PORT", min=1, max=65535, help="On this port, or the next one that is free.")
+    ] = _PORT,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON schema of pipeline files, for editors.")
     ] = False,
@@ -91,7 +99,8 @@ def run(
         loaded = replace(loaded, fuse=fuse)
     # A file of its own: while Spark starts, standard error is Spark's.
     with os.fdopen(os.dup(2), "w") as stderr, redirect_stdout(sys.stderr) if as_json else nullcontext():
-        last = _run(loaded, limit, Console(file=stderr, highlight=False, quiet=quiet), in_lines=as_json or no_view)
+        err = Console(file=stderr, highlight=False, quiet=quiet)
+        last = _run(loaded, limit, err, in_lines=as_json or no_view, port=ui_port if ui else None)
     from headgate.engine.closing import closing, document, failed
 
     if as_json:
@@ -198,8 +207,8 @@ def _lanes(text: str) -> int | str:
     raise InputError("--lanes is auto, jobs or a number", f"'{text}'", "Write --lanes 2, for example.")
 
 
-def _run(pipeline: "Pipeline", limit: float, err: Console, *, in_lines: bool) -> "Row":
-    """Run a pipeline to its end, and say how it went."""
+def _run(pipeline: "Pipeline", limit: float, err: Console, *, in_lines: bool, port: int | None) -> "Row":
+    """Run a pipeline to its end, served on a port if there is one, and say how it went."""
     from headgate.engine.sink.console_tables import ConsoleTables
     from headgate.engine.sink.shared import Shared
 
@@ -211,6 +220,7 @@ def _run(pipeline: "Pipeline", limit: float, err: Console, *, in_lines: bool) ->
         engine = _planned(pipeline, err)
         with _Interrupts(engine) as interrupts:
             try:
+                served = "" if port is None else _served(engine, port, err)
                 engine.start(
                     pipeline.policy,
                     fuse=pipeline.fuse,
@@ -219,7 +229,7 @@ def _run(pipeline: "Pipeline", limit: float, err: Console, *, in_lines: bool) ->
                     **pipeline.options,
                 )
                 until = time.monotonic() + limit
-                with _in_view(out) if in_view else _in_lines(err) as show:
+                with _in_view(out, served) if in_view else _in_lines(err) as show:
                     while not interrupts.count and (left := until - time.monotonic()) > 0:
                         if engine.wait(min(_EVERY, left)):
                             break
@@ -229,6 +239,18 @@ def _run(pipeline: "Pipeline", limit: float, err: Console, *, in_lines: bool) ->
             finally:
                 last = engine.stop()
     return asdict(last)
+
+
+def _served(engine: "Engine", port: int, err: Console) -> str:
+    """Serve the dashboard, and say where. Nobody's queries wait for that: without it, they run as well."""
+    try:
+        server = engine.serve(port=port)
+    except InputError as error:
+        err.print(f"there is no dashboard: {error}", soft_wrap=True)
+        return ""
+    said = f"dashboard: {server.address} · changes need the token {server.token}"
+    err.print(said, soft_wrap=True)
+    return said
 
 
 def _planned(pipeline: "Pipeline", err: Console) -> "Engine":
@@ -343,11 +365,11 @@ def _logged(err: Console, *, held: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _in_view(out: Console) -> Iterator[Callable[["Row"], None]]:
+def _in_view(out: Console, note: str) -> Iterator[Callable[["Row"], None]]:
     from headgate.engine.view import view
 
     with Live(console=out, screen=True, auto_refresh=False) as live:
-        yield lambda snapshot: live.update(view(snapshot, *out.size), refresh=True)
+        yield lambda snapshot: live.update(view(snapshot, *out.size, note), refresh=True)
 
 
 @contextmanager

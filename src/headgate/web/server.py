@@ -14,7 +14,6 @@ from headgate.web.app import Pages
 from headgate.web.served import Served
 from headgate.web.watch import Watch
 
-PORT = 4050
 _NEXT = 50
 """Ports that are tried, one after the other, where the first is taken."""
 
@@ -22,7 +21,7 @@ _NEXT = 50
 class Server:
     """Serves the pages of an engine until it is closed. Changes need its token."""
 
-    def __init__(self, served: Served, host: str = "127.0.0.1", port: int = PORT, token: str | None = None) -> None:
+    def __init__(self, served: Served, host: str, port: int, token: str | None = None) -> None:
         self.token = secrets.token_urlsafe(16) if token is None else token
         self._socket = _bound(host, port)
         self.port: int = self._socket.getsockname()[1]
