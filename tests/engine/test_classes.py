@@ -1,7 +1,7 @@
 """Classes of queries on a live engine: who is named, what is shed, and how it shows."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from headgate import sink as sinks
 from headgate.engine.log.stream import STAMP
 from headgate.engine.reader import seed_of
 from headgate.policy.protocol import Why
-from headgate.shed.droppers import Random
+from headgate.shed.droppers import Random, Stratified
 from headgate.shed.protocol import Order
 from headgate.shed.registry import MANAGERS, Listed
 
@@ -45,10 +45,10 @@ def fixed(monkeypatch):
     return Shed("separate", "fixed", {"drop": 0.4}, period=0.05)
 
 
-def kept(n, percent, first=0):
+def kept(n, percent, first=0, dropper=Random):
     """The positions that stay."""
     at = np.arange(first, first + n)
-    return at[Random(seed_of("s")).keep(at, percent / 100)].tolist()
+    return at[dropper(seed_of("s")).keep(at, percent / 100)].tolist()
 
 
 def shedding(engine):
@@ -305,6 +305,131 @@ def test_a_scaled_aggregate_is_within_its_error_bar_of_the_truth_in_95_percent_o
             within.append(abs(found.column(name)[i].as_py() - true) <= found.column(f"{name}_error")[i].as_py())
     assert len(within) == 3 * 3 * windows
     assert np.mean(within) >= 0.93
+
+
+@pytest.mark.parametrize("percent", [30, 80])
+def test_in_strata_counts_and_sums_are_within_narrower_errors_than_their_bars(spark, tmp_path, monkeypatch, percent):
+    monkeypatch.setitem(MANAGERS, "fixed", Listed("fixed", "tests", "d", Fixed, ("drop",)))
+    draw = np.random.default_rng(8)
+    windows, size = 60, 400
+    v, k = draw.exponential(10.0, windows * size), draw.integers(0, 2, windows * size)
+    at = np.arange(windows * size) * (SECOND // size)
+    source = Held(pa.table({"v": v, "k": k, "at": pa.array(at).cast(STAMP)}))
+    wanted = Shed("separate", "fixed", {"drop": percent / 100}, period=0.05, dropper="stratified")
+    with Engine(spark, tmp_path) as engine:
+        engine.stream("s", source, event_time="at")
+        engine.query_class("boards", delay_target="1s")
+        engine.query("all", "SELECT count(*) AS n FROM s", window="1s", cls="boards", scale=True)
+        sql = "SELECT k, count(*) AS n, sum(v) AS total FROM s GROUP BY k"
+        engine.query("by_k", sql, window="1s", cls="boards", scale=True)
+        engine.start(shed=wanted)
+        shedding(engine)
+        source.go.set()
+        assert engine.wait(60)
+        assert column(engine, "all", "n") == pytest.approx([size] * windows)
+        found = engine.results("by_k")
+    place = found.column("window_start").cast(pa.int64()).to_numpy() // SECOND * 2 + found.column("k").to_numpy()
+    group = at // SECOND * 2 + k
+    for name, weights in (("n", None), ("total", v)):
+        truth = np.bincount(group, weights=weights)[place]
+        off = np.abs(found.column(name).to_numpy() - truth)
+        assert np.mean(off <= found.column(f"{name}_error").to_numpy()) >= 0.95
+
+
+@pytest.mark.parametrize("lanes", ["auto", "jobs"])
+def test_of_every_hundred_exactly_so_many_go_and_another_dropper_holds_for_what_comes_then(
+    spark, tmp_path, fixed, lanes
+):
+    source = Fed()
+    out = tmp_path / "out.jsonl"
+
+    def opened():
+        engine = Engine(spark, tmp_path / "state", lanes=lanes)
+        engine.stream("s", source, event_time="t")
+        engine.query_class("boards", delay_target="1s")
+        engine.query("q", "SELECT v FROM s", cls="boards", sink=sinks.jsonl(out))
+        engine.query("n", "SELECT count(*) AS n FROM s", window="100s", cls="boards")
+        return engine
+
+    with opened() as engine:
+        engine.start(shed=replace(fixed, dropper="stratified"))
+        shedding(engine)
+        source.feed(130, 370)
+        caught_up(engine, "q", "n", position=500)
+        assert column(engine, "n", "n") == [60] * 4
+        assert [each.progress.shed for each in engine.queries.values()] == [200, 200]
+    with opened() as engine:
+        assert engine.queries["q"].progress.shed == 200
+        engine.start(shed=fixed)
+        shedding(engine)
+        source.feed(300)
+        source.end()
+        assert engine.wait(60)
+        last = {each.name: each for each in engine.status().queries}
+        # The window that was open has tuples of both droppers.
+        later = np.bincount(np.array(kept(300, 40, 500)) // 100)[5:]
+        assert column(engine, "n", "n") == [60, *later]
+    found = [json.loads(line)["v"] for line in out.read_text().splitlines()]
+    assert found == kept(500, 40, dropper=Stratified) + kept(300, 40, 500)
+    assert (last["q"].tuples, last["q"].shed, last["q"].pending) == (800, 800 - len(found), 0)
+
+
+@pytest.mark.parametrize("lanes", ["auto", "jobs"])
+def test_protected_tuples_go_last_and_all_are_counted(spark, tmp_path, fixed, lanes):
+    source = Fed()
+    with Engine(spark, tmp_path, lanes=lanes) as engine:
+        engine.stream("s", source, event_time="t")
+        engine.query_class("boards", delay_target="1s", protect={"s": {"k": [1]}}, keep_shed=True)
+        engine.query_class("reports", delay_target="1s")
+        engine.query("q", "SELECT v, k FROM s", cls="boards")
+        engine.query("w", "SELECT k, count(*) AS n FROM s GROUP BY k", window="100s", cls="boards")
+        engine.query("r", "SELECT v FROM s", cls="reports")
+        engine.start(shed=fixed)
+        source.feed(300)
+        shedding(engine)
+        begun = 300
+        # What is protected is known once a period that sheds has seen tuples.
+        until(lambda: _masses(engine))
+        source.feed(900, 600)
+        caught_up(engine, "q", "w", "r", position=1800)
+        source.feed(10)
+        source.end()
+        assert engine.wait(60)
+        found = engine.status()
+        rows = engine.results("q")
+        v, k, share = (rows.column(name).to_numpy() for name in ("v", "k", "_kept"))
+        # Two of three tuples are not protected: 60 % of these are 40 % of all.
+        assert set(share[(k == 1) & (v >= begun)]) == {1.0}
+        assert set(np.round(share[(k != 1) & (v >= begun)], 2)) <= {0.39, 0.4, 0.41}
+        assert [n for n in v[k == 1] if n >= begun] == [n for n in range(begun, 1810) if n % 3 == 1]
+        lost = 1 - np.mean(np.isin(np.arange(begun, 1810), v))
+        assert lost == pytest.approx(0.4, abs=0.05)
+        by_name = {query.name: query for query in found.queries}
+        processed = {"q": len(v), "w": sum(column(engine, "w", "n")), "r": len(column(engine, "r"))}
+        for name, stayed in processed.items():
+            assert (by_name[name].tuples, by_name[name].shed, by_name[name].pending) == (1810, 1810 - stayed, 0)
+        windows = engine.results("w").column("window_start").cast(pa.int64()).to_numpy() // SECOND
+        assert np.array(column(engine, "w", "n"))[windows >= begun].sum() == (v >= begun).sum()
+        until(lambda: engine.status().streams[0].trains == 1)
+        written = pq.read_table(tmp_path / "shed" / "boards").column("v").to_pylist()
+        assert [n for n in sorted(written) if begun <= n < 1800] == sorted({*range(begun, 1800)} - {*v})
+
+
+def _masses(engine):
+    return engine._scheduler.shedding._masses._known
+
+
+def test_what_is_protected_is_in_the_stream_and_is_not_scaled(spark, tmp_path):
+    with Engine(spark, tmp_path) as engine:
+        engine.stream("s", Fed(), event_time="t")
+        engine.query_class("boards", delay_target="1s", protect={"s": {"k": [1]}})
+        engine.query_class("texts", delay_target="1s", protect={"s": {"k": ["one"]}})
+        counted = "SELECT count(*) AS n FROM s"
+        with pytest.raises(InputError, match="counts and sums are scaled where all tuples are dropped alike"):
+            engine.query("q", counted, window="1s", cls="boards", scale=True)
+        with pytest.raises(InputError, match="values to protect are of the type of 'k'"):
+            engine.query("q", counted, window="1s", cls="texts")
+        engine.query("q", counted, window="1s", cls="boards")
 
 
 def test_what_is_shed_is_kept_elsewhere_where_a_class_wants_that(spark, tmp_path, fixed):

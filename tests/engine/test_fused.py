@@ -71,7 +71,7 @@ def place(views, tmp_path):
         out = sink or MemoryTables()
         out.open(Opening(name, made.schema, views.spark, progress.receipt if known is not None else None))
         draft = Draft(name, sql, window, planned, made, compiled(made), None)
-        return LiveQuery(draft, "default", out, 60.0, progress)
+        return LiveQuery(draft, "default", out, 60.0, progress, {"s": log})
 
     def unit(queries):
         return KernelUnit(queries, log, {}, log.manifest)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.shed import droppers
-from headgate.shed.droppers import Random, Semantic, Stratified, Unprotected, chance
+from headgate.shed.droppers import Random, Semantic, Stratified, Unprotected, by_utility, chance
 
 KEYS = np.arange(1, 11)
 LOW = Unprotected((9, 10))
@@ -62,6 +62,14 @@ def test_in_strata_exactly_so_many_of_every_hundred_go(seed, percent, block):
     assert dropped.reshape(3, 100).sum(axis=1).tolist() == [percent] * 3
 
 
+@given(percents=st.lists(st.integers(0, 100), min_size=1, max_size=300), first=st.integers(0, 2**40))
+def test_in_strata_each_tuple_may_have_a_rate_of_its_own(percents, first):
+    positions = np.arange(first, first + len(percents))
+    found = Stratified(3).keep(positions, np.array(percents) / 100)
+    each = [Stratified(3).keep(positions[i : i + 1], percent / 100)[0] for i, percent in enumerate(percents)]
+    assert found.tolist() == each
+
+
 def test_the_order_within_a_hundred_differs_from_one_to_the_next():
     blocks = Stratified().keep(np.arange(10_000), 0.5).reshape(100, 100)
     assert len(np.unique(blocks, axis=0)) == 100
@@ -105,7 +113,7 @@ def test_the_same_tuples_go_in_every_version():
     ],
 )
 def test_keys_of_low_utility_carry_what_is_dropped_as_far_as_they_can(rate, mass, low, high):
-    assert Semantic(LOW, mass).rates(rate) == (pytest.approx(low), pytest.approx(high))
+    assert by_utility(rate, mass) == (pytest.approx(low), pytest.approx(high))
 
 
 @pytest.mark.parametrize("protected", [(9, 10), (1, 2)])

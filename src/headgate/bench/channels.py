@@ -26,6 +26,7 @@ from headgate.engine.quiet import spoken_to
 from headgate.engine.reader import JobInput, StreamInput
 from headgate.engine.resident.lane import Channel, ResidentLane
 from headgate.engine.session import session
+from headgate.shed.droppers import UNSHED
 
 SIZES = (0, 1 << 10, 64 << 10, 1 << 20, 8 << 20, 64 << 20)
 """Bytes of an answer."""
@@ -129,7 +130,7 @@ def train(folder: Path, n: int) -> JobInput:
     table = pa.table({"text": [f"{i:0{_ROW}}" for i in range(n)]})
     with pa.OSFile(str(file), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
         writer.write_table(table)
-    return JobInput({"texts": StreamInput(((str(file), 0, n, 0, 0, 0),), None)})
+    return JobInput({"texts": StreamInput(((str(file), 0, n, 0, 0, UNSHED),), None)})
 
 
 def _ask(lane: Lane, what: Callable[[Executor], list[float]]) -> list[float]:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from headgate.engine.graphs import of_target
+from headgate.engine.log.stream import StreamLog
+from headgate.engine.utility import Protect, Protected, protections
 from headgate.errors import InputError
 from headgate.model.classes import DEFAULT, QueryClass
 from headgate.model.qos import LatencyGraph
@@ -17,6 +19,7 @@ class Classes:
     def __init__(self) -> None:
         self._named: dict[str, QueryClass] = {}
         self.keeps_shed: set[str] = set()
+        self.protects: dict[str, Mapping[str, Protected]] = {}
         self._graphs: dict[str, LatencyGraph] = {}
 
     def __bool__(self) -> bool:
@@ -48,6 +51,24 @@ class Classes:
         if name in self._named or name == DEFAULT or not self._named:
             return self._named.get(name, QueryClass(name))
         raise self._unknown("the class of a query is one of those that are named", name)
+
+    def protect(self, name: str, given: Protect) -> None:
+        """Let tuples of streams be worth more than others to a class."""
+        self.protects[name] = protections(given)
+
+    def check(self, name: str, log: StreamLog, *, scale: bool) -> None:
+        """Refuse a query of a class over a stream of which the class protects tuples in a way that cannot be."""
+        protected = self.protects.get(name, {}).get(log.name)
+        if protected is None:
+            return
+        protected.check(log.name, log.schema)
+        if scale:
+            # Where all of some kind may be gone, nothing says how many they were.
+            rule = (
+                f"counts and sums are scaled where all tuples are dropped alike, which those of '{log.name}' are not"
+            )
+            remedy = f"Leave scale out, or let class '{name}' protect nothing of it."
+            raise InputError(rule, "scale with protected tuples", remedy)
 
     def _unknown(self, rule: str, name: str) -> InputError:
         near = get_close_matches(name, self._named, n=1)

@@ -60,6 +60,7 @@ from headgate.engine.status import Snapshot, snapshot, written
 from headgate.engine.tables import Table, Tables
 from headgate.engine.timekeeper import Deadlines, Timekeeper, served
 from headgate.engine.units import LiveUnit
+from headgate.engine.utility import Protect
 from headgate.engine.windows import Time, Window
 from headgate.errors import HeadgateError, InputError
 from headgate.model.classes import DEFAULT, QueryClass
@@ -209,13 +210,15 @@ class Engine:
         delay_target: str | float | None = None,
         qos: Latencies | None = None,
         keep_shed: bool = False,
+        protect: Protect | None = None,
     ) -> None:
         """Name a class of queries: how much it matters against the others, and how long its results may take.
 
         A class without a delay target is never shed. With `keep_shed`, the tuples that it lost are written to the
-        folder `shed` of the state, once they leave the log. Queries say to which class they belong; those that do not
-        are of the class 'default', which has the priority 1 and no delay target unless it is named here. `qos` is
-        the QoS graph of its queries that have none; without it, one that the delay target stands for.
+        folder `shed` of the state, once they leave the log. To `protect` {"ticks": {"sym": ["AAA", "BBB"]}} is to
+        drop all other tuples of that stream before those with these values. Queries say to which class they belong;
+        those that do not are of the class 'default', which has the priority 1 and no delay target unless it is named
+        here. `qos` is the QoS graph of its queries that have none; without it, one that the delay target stands for.
         """
         if self._started:
             rule = "classes are named before the engine starts"
@@ -225,6 +228,7 @@ class Engine:
         self._classes.name(name, priority, target, {query.cls for query in self._queries.values()}, graph)
         if keep_shed:
             self._classes.keeps_shed.add(name)
+        self._classes.protect(name, protect or {})
         self._scheduler.targets = self._classes.targets
 
     def prioritise(self, cls: str, priority: float) -> None:
@@ -321,6 +325,8 @@ class Engine:
         lossy = None if loss is None else loss_graph(loss)
         shown = Shown(due is not None or math.isfinite(self._classes.of(cls).delay_target), scale)
         drafts = [self._drafts.of(name, sql, shape, shown, due) for name, sql in texts.items()]
+        for stream in {stream for draft in drafts for stream in draft.streams} if due is None else ():
+            self._classes.check(cls, self._logs[stream], scale=scale)
         span = "" if shape is None else f"{shape.size}/{shape.slide}"
         entries = [(d, Definition(d.sql, span, time or "", shown, due is not None).as_json()) for d in drafts]
         for draft, definition in entries:
@@ -403,7 +409,13 @@ class Engine:
 
     def _live(self, draft: Draft, cls: str, out: Sink | Shared, limit: float, progress: Progress) -> LiveQuery:
         keeps = cls in self._classes.keeps_shed
-        return LiveQuery(draft, cls, out, limit, progress, empty_job=self._empty_run(draft), keeps_shed=keeps)
+        protects = self._classes.protects.get(cls, {})
+        return LiveQuery(
+            *(draft, cls, out, limit, progress, self._logs),
+            empty_job=self._empty_run(draft),
+            keeps_shed=keeps,
+            protects=protects,
+        )
 
     def _restore_rates(self, queries: Sequence[LiveQuery]) -> None:
         """Give queries that were there before the drop rates that they had."""

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from headgate.engine.log.manifest import Manifest, StoredTrain
 from headgate.engine.log.stream import StreamLog
-from headgate.engine.reader import seed_of
-from headgate.shed.droppers import Random
+from headgate.engine.reader import stays
+from headgate.shed.droppers import Drop
 
 
 class Letters:
@@ -34,22 +34,20 @@ class Letters:
             self._manifest.forget_shed(log.name, end)
 
     def _write_train(
-        self, log: StreamLog, train: StoredTrain, cls: str, ranges: Sequence[tuple[int, int, int]]
+        self, log: StreamLog, train: StoredTrain, cls: str, ranges: Sequence[tuple[int, int, Drop]]
     ) -> None:
-        # A higher rate drops what a lower one does, so what any query has lost is what the highest rate drops.
-        rates = np.zeros(train.count)
-        for low, high, percent in ranges:
-            part = rates[max(0, low - train.first) : max(0, high - train.first)]
-            np.maximum(part, percent / 100, out=part)
-        positions = np.arange(train.first, train.end)
+        rows, positions = log.rows(train), np.arange(train.first, train.end)
         dropped = np.zeros(train.count, dtype=bool)
-        for rate in np.unique(rates[rates > 0]):
-            dropped |= (rates == rate) & ~Random(seed_of(log.name)).keep(positions, float(rate))
+        for low, high, drop in ranges:
+            first, end = max(0, low - train.first), min(train.count, high - train.first)
+            if first < end:
+                part = rows.slice(first, end - first)
+                dropped[first:end] |= ~stays(log.name, positions[first:end], drop, part.column)[0]
         if not dropped.any():
             return
         folder = self._folder / cls / log.name
         folder.mkdir(parents=True, exist_ok=True)
-        rows = log.rows(train).append_column("_position", pa.array(positions)).filter(pa.array(dropped))
+        rows = rows.append_column("_position", pa.array(positions)).filter(pa.array(dropped))
         file = folder / f"{train.seq:012d}.parquet"
         pq.write_table(rows, file.with_suffix(".tmp"))
         file.with_suffix(".tmp").rename(file)

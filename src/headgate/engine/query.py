@@ -15,14 +15,17 @@ from headgate.engine.drafts import PLAIN, Draft, Shown
 from headgate.engine.evaluation import Evaluation
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
 from headgate.engine.log.manifest import Passed, Progress
+from headgate.engine.log.stream import StreamLog
 from headgate.engine.sink.protocol import Receipt, Sink
 from headgate.engine.sink.shared import Shared
 from headgate.engine.thinning import Thinning
+from headgate.engine.utility import Protected
 from headgate.errors import HeadgateError
 from headgate.model.operator import FREE, Cost
 from headgate.model.qos import LatencyGraph, LossGraph
 from headgate.monitor.figures import Response, Served
 from headgate.monitor.responses import Responses, magnitudes
+from headgate.shed.droppers import Drop
 
 Status = Literal["running", "paused", "failed"]
 Floats = NDArray[np.float64]
@@ -86,6 +89,7 @@ class LiveQuery:
     sink: Sink | Shared
     limit: float
     kept: Progress
+    logs: Mapping[str, StreamLog]
     status: Status = "running"
     reason: str | None = None
     attempts: int = 0
@@ -95,6 +99,7 @@ class LiveQuery:
     empty_job: float = 0.0
     tried: Cost | None = None
     keeps_shed: bool = False
+    protects: Mapping[str, Protected] = field(default_factory=dict)
     qos: LatencyGraph | None = None
     loss: LossGraph | None = None
     responses: Responses = field(default_factory=Responses)
@@ -176,10 +181,10 @@ class LiveQuery:
         self.kept = replace(self.kept, cursors={cohort.stream: cohort.kept}, tuples=tuples, shed=shed)
         self.rates, self._cohort = {cohort.stream: cohort.rates.copy()}, None
 
-    def restore(self, rates: Mapping[str, tuple[int, Sequence[tuple[int, int]]]]) -> None:
+    def restore(self, rates: Mapping[str, tuple[int, Sequence[tuple[int, Drop]]]]) -> None:
         """Have these drop rates, by stream: up to where they are decided, and the steps."""
         keeps = self.cls if self.keeps_shed else None
-        self.rates = {stream: Thinning(stream, *known, keeps) for stream, known in rates.items()}
+        self.rates = {s: Thinning(self.logs[s], *known, keeps, self.protects.get(s)) for s, known in rates.items()}
 
     def waiting(self, now: float) -> Waiting:
         """What the policy may choose: nothing while the query is paused, or rests after an error."""

@@ -9,11 +9,12 @@ else of Headgate.
 
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from headgate.shed.droppers import Random, evenly
+from headgate.shed.droppers import STRATIFIED, Drop, Random, Stratified, evenly
 
 PROPERTY = "headgate.input"
 PANES = "__panes"
@@ -45,11 +46,11 @@ _TRAINS = 2048
 class StreamInput:
     """The tuples of one stream that a job is for, by slices of trains.
 
-    A slice is (file, offset, count, position of the first, watermark before, percent of the tuples to drop). With a
+    A slice is (file, offset, count, position of the first, watermark before, what of the tuples to drop). With a
     `sample` (first position, of, kept), so many are kept of those from that position on, evenly spread.
     """
 
-    slices: tuple[tuple[str, int, int, int, int, int], ...]
+    slices: tuple[tuple[str, int, int, int, int, Drop], ...]
     time: str | None
     sample: tuple[int, int, int] | None = None
 
@@ -73,6 +74,33 @@ class JobInput:
     def text(self) -> str:
         """As the property holds it."""
         return json.dumps(asdict(self))
+
+
+class Utility(NamedTuple):
+    """Which tuples are worth more: those with one of the values in a column.
+
+    Of the others so many percent are dropped (`low`), and so many of these (`high`).
+    """
+
+    column: str
+    values: tuple[str | int | float, ...]
+    low: int
+    high: int
+
+    @property
+    def text(self) -> str:
+        """As a `Drop` holds it."""
+        return json.dumps(self)
+
+    def protects(self, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an array
+        """Which of the tuples with such a column are worth more."""
+        return np.asarray(pc.is_in(column, value_set=pa.array(self.values).cast(column.type)))
+
+
+@lru_cache(256)
+def utility_of(how: str) -> Utility | None:
+    """The utility that a drop goes by, if it does."""
+    return Utility(*json.loads(how)) if how not in ("", STRATIFIED) else None
 
 
 class TrainSource(DataSource):
@@ -141,14 +169,14 @@ def _read(
     time: str | None,
     sample: tuple[int, int, int] | None,
 ) -> pa.Table:
-    _, _, counts, firsts, befores, percents = zip(*slices, strict=True)
-    stored = [name for name in _train(slices[0][0]).column_names if name in columns or name == time]
+    _, _, counts, firsts, befores, drops = zip(*slices, strict=True)
+    wanted = {*columns, time, *(utility.column for _, how in drops if (utility := utility_of(how)))}
+    stored = [name for name in _train(slices[0][0]).column_names if name in wanted]
     table = pa.concat_tables(_train(file).select(stored).slice(offset, n) for file, offset, n, *_ in slices)
     starts = np.cumsum([0, *counts[:-1]])
     positions = np.arange(table.num_rows) + np.repeat(np.array(firsts) - starts, counts)
-    before, percent = np.repeat(befores, counts), np.repeat(percents, counts) / 100
-    keep = Random(seed_of(stream)).keep(positions, percent) if any(percents) else None
-    share = 1 - percent
+    before = np.repeat(befores, counts)
+    keep, share = _thinned(table, stream, positions, zip(drops, counts, strict=True))
     if sample:
         first, of, kept = sample
         keep = _both(keep, evenly(positions - first, of, kept))
@@ -185,6 +213,41 @@ def panes(named: dict[str, Any], columns: list[str]) -> Iterator[pa.Table]:
             for name, value in (("window_start", start), ("window_end", end)):
                 part = part.append_column(name, pa.repeat(pa.scalar(value, _STAMP), part.num_rows))
             yield part.select(columns)
+
+
+def stays(
+    stream: str,
+    positions: Any,  # noqa: ANN401 - an array
+    drop: Drop,
+    column: Callable[[str], pa.ChunkedArray],
+) -> tuple[Any, Any]:
+    """Which of the tuples at these positions are not dropped, and the share that stays of tuples like each.
+
+    `column` gives one of their columns, for where it is what they hold that decides.
+    """
+    percent, how = drop
+    rates = np.full(len(positions), percent / 100)
+    if utility := utility_of(how):
+        rates = np.where(utility.protects(column(utility.column)), utility.high, utility.low) / 100
+    dropper = Stratified if how == STRATIFIED else Random
+    return dropper(seed_of(stream)).keep(positions, rates), 1 - rates
+
+
+def _thinned(
+    table: pa.Table,
+    stream: str,
+    positions: Any,  # noqa: ANN401 - an array
+    drops: Iterable[tuple[Sequence[Any], int]],
+) -> tuple[Any, Any]:
+    """The same for tuples in a row, of which so many are dropped in one way and so many in another."""
+    keep, share, at = None, np.ones(table.num_rows), 0
+    for drop, some in groupby(drops, key=lambda each: Drop(*each[0])):
+        here = slice(at, at := at + sum(count for _, count in some))
+        if drop.percent:
+            keep = np.ones(table.num_rows, dtype=bool) if keep is None else keep
+            rows = table.slice(here.start, here.stop - here.start)
+            keep[here], share[here] = stays(stream, positions[here], drop, rows.column)
+    return keep, share
 
 
 def seed_of(stream: str) -> int:

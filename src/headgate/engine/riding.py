@@ -5,8 +5,8 @@ of it is shared with the host, and nothing is left behind for its own class to r
 loses and no more, and its class has that much less to do. That must never be at the host's expense. A host that has
 to shed goes on alone, and who rode runs with its own class until that is over.
 
-Some do not ride: queries that keep what is shed, as that is kept by class, and queries whose class never sheds with
-one that may.
+Some do not ride: queries that keep what is shed, as that is kept by class, queries whose class never sheds with one
+that may, and queries to which other tuples are worth more than to the host.
 """
 
 import math
@@ -48,7 +48,8 @@ class Riding:
         # One that rides itself is no host.
         cls = hosts[0].cls
         reads = {_reads(query) for query in hosts if query.cls == cls}
-        return [q for q in others if self.above(q.cls, cls) and not q.keeps_shed and _reads(q) in reads]
+        free = [q for q in others if not q.keeps_shed and q.protects == hosts[0].protects]
+        return [q for q in free if self.above(q.cls, cls) and _reads(q) in reads]
 
     def arranged(self, groups: Sequence[Sequence[LiveQuery]]) -> list[list[LiveQuery]]:
         """Groups of queries, each of one class and all at the same tuple, with the queries moved that may ride."""

@@ -19,6 +19,9 @@ from headgate.engine.thinning import decide, kept, thinned
 from headgate.engine.units import LiveUnit
 from headgate.errors import HeadgateError
 from headgate.monitor.figures import Response
+from headgate.shed.droppers import UNSHED, Drop
+
+_NONE: Mapping[str, Drop] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +62,20 @@ class Done:
         return Response.of(np.concatenate([each.times for each in self.waited])) if self.waited else Response()
 
 
-def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest, percent: int = 0) -> Done:
-    """Take about n tuples, without so many percent of those that have no drop rate yet.
+def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest, drops: Mapping[str, Drop] = _NONE) -> Done:
+    """Take about n tuples, without what is to be dropped, by stream, of those that have no drop rate yet.
 
     What fails before anything was taken never happened.
     """
     started = time.time()
-    timed = _Timed(executor, lambda given: thinned(given, unit.rates, percent, unit.owner, manifest))
+    timed = _Timed(executor, lambda given: thinned(given, unit.rates, drops, unit.owner, manifest))
     try:
         found = unit.evaluate(n, timed)
         for stream, (_, end) in found.positions.items():
             # Tuples of a window that is still open are passed before they are read.
-            decide(unit.rates[stream], end, percent, unit.owner, manifest)
+            decide(unit.rates[stream], end, drops.get(stream, UNSHED), unit.owner, manifest)
+        # Counting may have to look at tuples, and is done while nothing has been taken.
+        shed = sum(unit.rates[stream].shed(*passed) for stream, passed in found.positions.items())
     except Exception as error:  # noqa: BLE001 - whatever it is, it is this unit's alone
         lost = isinstance(error, LaneLostError)
         return Done(started, time.time(), {}, spark=timed.seconds, error=message(error), lost=lost)
@@ -101,7 +106,6 @@ def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest, percent:
         except Exception as problem:  # noqa: BLE001 - as above
             why, blocked = message(problem), isinstance(problem, SharedSinkError)
     bad = found.failed, unsent, unstaged, hidden
-    shed = sum(unit.rates[stream].shed(*passed) for stream, passed in found.positions.items())
     return Done(
         *(started, time.time(), found.positions, found.read, shed, waited, results, timed.seconds),
         *bad,

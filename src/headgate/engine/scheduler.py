@@ -30,6 +30,7 @@ from headgate.policy.deadlines import DeadlinesFirst
 from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
 from headgate.policy.trains import Train
 from headgate.record import Changed, Managed, Planned, Ran, Recorder
+from headgate.shed.droppers import Drop
 
 _TICK = 0.2
 """Seconds after which the loop looks around even if nothing has happened: limits, rests, statistics."""
@@ -517,19 +518,20 @@ class Scheduler:
         """
         cost = self._models[run.unit].cost
         least = cost.a / cost.b if cost.b else 0.0
-        kept = 1 - self._percent(self.units[run.unit]) / 100
+        kept = 1 - max((drop.percent for drop in self._drops(self.units[run.unit]).values()), default=0) / 100
         return max(run.train, int(min(max(run.train, least) / kept, pending, self._most)))
 
-    def _percent(self, unit: LiveUnit) -> int:
-        return self.shedding.percent(unit.cls) if self.shedding and not isinstance(unit, DeadlineUnit) else 0
+    def _drops(self, unit: LiveUnit) -> Mapping[str, Drop]:
+        """What is dropped of each stream that a unit reads."""
+        return self.shedding.drops(unit) if self.shedding and not isinstance(unit, DeadlineUnit) else {}
 
     def _begin(self, lane: Lane) -> None:
         assigned = self._assigned[lane.name]
         assigned.since = time.time()
         unit, n, _ = assigned.runs[0]
-        percent = self._percent(unit)
+        drops = self._drops(unit)
         lane.assign(
-            unit.name, lambda executor: self._ended(lane, unit, n, run(unit, n, executor, self._manifest, percent))
+            unit.name, lambda executor: self._ended(lane, unit, n, run(unit, n, executor, self._manifest, drops))
         )
 
     def _ended(self, lane: Lane, unit: LiveUnit, n: int, done: Done) -> None:

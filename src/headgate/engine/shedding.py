@@ -7,14 +7,17 @@ from typing import Any
 
 from headgate.control.dilos import Directive, Management, Mode
 from headgate.control.registry import create as redistribution
+from headgate.control.shedding import Chooses
 from headgate.engine.loads import Loads
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.running import Done
-from headgate.engine.thinning import decide
+from headgate.engine.thinning import Thinning, decide
 from headgate.engine.units import LiveUnit
+from headgate.engine.utility import Masses
 from headgate.model.classes import QueryClass
 from headgate.model.operator import Cost
+from headgate.shed.droppers import STRATIFIED, UNSHED, Drop
 from headgate.shed.registry import listed, maker
 
 _SHORTEST, _LONGEST = 0.1, 2.0
@@ -47,6 +50,7 @@ class Shed:
     lending: Mapping[str, Any] = field(default_factory=lambda: {"reserve": 0.2, "restored_reserve": True})
     every: int = 4
     prompt: bool = True
+    dropper: Chooses = "random"
 
 
 def shedding(
@@ -65,7 +69,8 @@ def shedding(
         capacity=float(lanes),
         prompt=wanted.prompt,
     )
-    return Shedding(management, classes, logs, wanted.period or period(classes), now)
+    how = STRATIFIED if wanted.dropper == "stratified" else ""
+    return Shedding(management, classes, logs, wanted.period or period(classes), now, how)
 
 
 class Shedding:
@@ -78,11 +83,13 @@ class Shedding:
         logs: Mapping[str, StreamLog],
         every: float,
         now: float,
+        how: str = "",
     ) -> None:
         self.management, self.every = management, every
         self.latest: Directive | None = None
         self._loads = Loads({each.name: each for each in classes}, logs, now, management.capacity)
-        self._logs = logs
+        self._logs, self._masses = logs, Masses()
+        self._how = how
         self._percent = dict.fromkeys((each.name for each in classes), 0)
 
     def percent(self, cls: str) -> int:
@@ -103,13 +110,30 @@ class Shedding:
     ) -> Directive:
         """End the control period: other drop rates from now on."""
         at_arrival = self.management.sheds == "arrival"
+        before = {unit.name: self.drops(unit) for unit in units}
         let_in = {name: 1 - percent / 100 if at_arrival else 1.0 for name, percent in self._percent.items()}
         found = self.management.cycle(self._loads.close(units, cost, now, let_in, self.management.shares))
         if at_arrival:
             # What is there already keeps the rate with which it came.
             for unit in units:
                 for stream, rate in unit.rates.items():
-                    decide(rate, self._logs[stream].head, self._percent[unit.cls], unit.owner, manifest)
+                    decide(rate, self._logs[stream].head, before[unit.name][stream], unit.owner, manifest)
         self._percent = {name: round(100 * drop) for name, drop in found.drops.items()}
         self.latest = found
+        shed = [rate for unit in units if self.percent(unit.cls) for rate in unit.rates.values()]
+        for log, protected in {(rate.log, rate.protected) for rate in shed}:
+            if protected:
+                self._masses.take(log, protected)
         return found
+
+    def drops(self, unit: LiveUnit) -> Mapping[str, Drop]:
+        """What is dropped of each stream that a unit reads now."""
+        percent = self.percent(unit.cls)
+        return {stream: self._drop(percent, rate) for stream, rate in unit.rates.items()}
+
+    def _drop(self, percent: int, rate: Thinning) -> Drop:
+        if not percent:
+            return UNSHED
+        if rate.protected:
+            return rate.protected.drop(percent, self._masses.of(rate.stream, rate.protected))
+        return Drop(percent, self._how)

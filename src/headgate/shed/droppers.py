@@ -7,17 +7,33 @@ drops, and more. Workers load this file, so it needs numpy only.
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Positions = NDArray[np.int64]
 Kept = NDArray[np.bool_]
+Rates = float | NDArray[np.float64]
+"""One rate for all tuples, or one for each."""
 Low = Callable[[NDArray[Any]], Kept]
 """Which of these keys are of low utility."""
 
 BLOCK = 100
+STRATIFIED = "stratified"
+
+
+class Drop(NamedTuple):
+    """What goes of a part of a stream: so many percent of its tuples.
+
+    `how` is empty where each goes by chance, `stratified`, or a text that says which tuples are worth more.
+    """
+
+    percent: int
+    how: str = ""
+
+
+UNSHED = Drop(0)
 
 
 class Dropper(Protocol):
@@ -36,7 +52,7 @@ class Random:
     def keep(
         self,
         positions: Positions,
-        rate: float | NDArray[np.float64],
+        rate: Rates,
         keys: NDArray[Any] | None = None,  # noqa: ARG002
     ) -> Kept:
         """The tuples whose hash is not below the rate, which may be another one for each of them."""
@@ -50,7 +66,7 @@ class Stratified:
 
     seed: int = 0
 
-    def keep(self, positions: Positions, rate: float, keys: NDArray[Any] | None = None) -> Kept:  # noqa: ARG002
+    def keep(self, positions: Positions, rate: Rates, keys: NDArray[Any] | None = None) -> Kept:  # noqa: ARG002
         """The tuples that stand late enough in the order of their hundred."""
         at = np.asarray(positions, dtype=np.int64)
         blocks, of = np.unique(at // BLOCK, return_inverse=True)
@@ -78,15 +94,15 @@ class Semantic:
         if keys is None:
             message = "a semantic dropper decides by keys, and was given none"
             raise TypeError(message)
-        low, high = self.rates(rate)
-        kept: Kept = chance(positions, self.seed) >= np.where(self.low(keys), low, high)
-        return kept
+        low, high = by_utility(rate, self.mass)
+        return Random(self.seed).keep(positions, np.where(self.low(keys), low, high))
 
-    def rates(self, rate: float) -> tuple[float, float]:
-        """The drop rates of keys of low utility and of the others."""
-        if rate <= self.mass:
-            return (rate / self.mass if rate else 0.0), 0.0
-        return 1.0, (rate - self.mass) / (1 - self.mass)
+
+def by_utility(rate: float, mass: float) -> tuple[float, float]:
+    """The drop rates of tuples of low utility, which are the part `mass` of all, and of the others."""
+    if rate <= mass:
+        return (rate / mass if rate else 0.0), 0.0
+    return 1.0, (rate - mass) / (1 - mass)
 
 
 @dataclass(frozen=True, slots=True)

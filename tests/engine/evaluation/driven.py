@@ -55,7 +55,7 @@ class Driven:
         progress = self.manifest.enter("q", {}, begin)
         self.sink.open(Opening("q", made.schema, self.views.spark, progress.receipt))
         draft = Draft("q", self.plan.sql, None, self.plan, made, None, None)
-        self.query = LiveQuery(draft, "default", self.sink, 60.0, progress)
+        self.query = LiveQuery(draft, "default", self.sink, 60.0, progress, self.logs)
         return self
 
     def restart(self):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from headgate.engine.log.manifest import Manifest, Moved, Passed, Progress, StoredTrain
 from headgate.engine.windows import ENDED, NEVER
 from headgate.errors import InputError
+from headgate.shed.droppers import Drop
 
 TRAIN = StoredTrain(0, 0, 3, 100, 10, 12, 33e-6, 5, 9, NEVER, 9, NEVER, 12)
 
@@ -117,10 +118,10 @@ def test_a_manifest_of_a_later_version_is_refused_and_let_go_of(path):
     with sqlite3.connect(path) as db:
         db.execute("UPDATE meta SET value = '99'")
     db.close()
-    with pytest.raises(InputError, match="format of version 3 or before; got version 99") as refused:
+    with pytest.raises(InputError, match="format of version 4 or before; got version 99") as refused:
         Manifest(path)
     db = sqlite3.connect(path, timeout=0)
-    db.execute("UPDATE meta SET value = '3'")
+    db.execute("UPDATE meta SET value = '4'")
     db.commit()
     db.close()
     Manifest(path).close()
@@ -303,6 +304,27 @@ CREATE TABLE pane (query TEXT, run INTEGER, starts TEXT, PRIMARY KEY (query, run
 INSERT INTO pane VALUES ('q', 2, '[0, 10]');
 PRAGMA application_id = 1212629332;
 """
+
+
+def test_rates_of_the_third_version_drop_by_chance_as_they_did(path):
+    Manifest(path).close()
+    db = sqlite3.connect(path)
+    db.executescript("""
+        DROP TABLE thinned; DROP TABLE letter;
+        CREATE TABLE thinned (
+            owner TEXT, stream TEXT, first INTEGER, percent INTEGER, PRIMARY KEY (owner, stream, first)
+        ) WITHOUT ROWID;
+        CREATE TABLE letter (class TEXT, stream TEXT, low INTEGER, high INTEGER, percent INTEGER);
+        INSERT INTO thinned VALUES ('q', 's', 7, 40);
+        INSERT INTO letter VALUES ('boards', 's', 7, 9, 40);
+        UPDATE meta SET value = '3' WHERE key = 'version';
+    """)
+    db.close()
+    made = Manifest(path)
+    made.enter("q", {}, Progress(cursors={"s": 7}))
+    assert made.thinned(["q"]) == {"q": {"s": [(7, Drop(40))]}}
+    assert made.shed_before("s", 8) == [("boards", 7, 9, Drop(40))]
+    made.close()
 
 
 def test_a_manifest_of_the_first_version_goes_on_as_one_of_this(path):

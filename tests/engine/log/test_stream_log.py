@@ -16,6 +16,7 @@ from headgate.engine.reader import tuples
 from headgate.engine.source.protocol import Rejected
 from headgate.engine.windows import ENDED, NEVER, Window
 from headgate.errors import InputError
+from headgate.shed.droppers import UNSHED
 
 trains = st.lists(st.lists(st.integers(-60, 60), min_size=1, max_size=5), min_size=1, max_size=5)
 delays = st.integers(0, 30)
@@ -41,7 +42,9 @@ def numbers(slices):
 
 def read(slices):
     """The values behind slices, which are the tuples' numbers."""
-    named = {"streams": {"s": {"slices": [(s.file, s.offset, s.count, s.first, 0, 0) for s in slices], "time": None}}}
+    named = {
+        "streams": {"s": {"slices": [(s.file, s.offset, s.count, s.first, 0, UNSHED) for s in slices], "time": None}}
+    }
     return [v for part in tuples(named, "s", ["v"]) for v in part.column("v").to_pylist()]
 
 

@@ -9,6 +9,7 @@ from headgate.engine.kernel.ir import Call, Column, Parameter, Segment
 from headgate.engine.kernel.kernel import Kernel
 from headgate.engine.kernel.program import Add, Program
 from headgate.engine.reader import JobInput, StreamInput
+from headgate.shed.droppers import UNSHED
 
 V = Column("v", "bigint")
 ABOVE = Segment("s", (), (Call("GreaterThan", (V, Parameter(0, "bigint")), "boolean"),), None, (("v", V),))
@@ -22,7 +23,7 @@ def train(folder, n=1000):
         writer.write_table(table)
     half = n // 2
     return JobInput(
-        {"s": StreamInput(((str(file), 0, half, 0, 0, 0), (str(file), half, n - half, half, 0, 0)), None)}
+        {"s": StreamInput(((str(file), 0, half, 0, 0, UNSHED), (str(file), half, n - half, half, 0, UNSHED)), None)}
     )
 
 

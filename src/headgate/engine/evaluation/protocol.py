@@ -25,6 +25,7 @@ from headgate.engine.reader import HIDDEN, JobInput, StreamInput
 from headgate.engine.sql.columns import used
 from headgate.engine.sql.hidden import KEPT
 from headgate.engine.windows import Time
+from headgate.shed.droppers import UNSHED
 
 
 class Execute(Protocol):
@@ -128,7 +129,7 @@ class Evaluation(Protocol):
 def stream_input(log: StreamLog, slices: Collection[Slice], time: Time | None) -> StreamInput:
     """A stream's part of a job's input."""
     found = tuple(
-        (s.file, s.offset, s.count, s.first, s.arrival_before if time == "arrival" else s.event_before, 0)
+        (s.file, s.offset, s.count, s.first, s.arrival_before if time == "arrival" else s.event_before, UNSHED)
         for s in slices
     )
     return StreamInput(found, None if time is None else ARRIVAL if time == "arrival" else log.event_time)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from headgate.errors import InputError
 
-VERSION = 3
+VERSION = 4
 _APPLICATION = 0x48474154
 """What SQLite keeps in the head of a database, so that one can tell whose it is."""
 
@@ -38,10 +38,11 @@ _TABLES = (
     )""",
     # The owner is a query, or #id for a cohort.
     """CREATE TABLE IF NOT EXISTS thinned (
-        owner TEXT, stream TEXT, first INTEGER, percent INTEGER, PRIMARY KEY (owner, stream, first)
+        owner TEXT, stream TEXT, first INTEGER, percent INTEGER, how TEXT NOT NULL DEFAULT '',
+        PRIMARY KEY (owner, stream, first)
     ) WITHOUT ROWID""",
     """CREATE TABLE IF NOT EXISTS letter (
-        class TEXT, stream TEXT, low INTEGER, high INTEGER, percent INTEGER
+        class TEXT, stream TEXT, low INTEGER, high INTEGER, percent INTEGER, how TEXT NOT NULL DEFAULT ''
     )""",
     """CREATE TABLE IF NOT EXISTS cursor (
         query TEXT, stream TEXT, position INTEGER, PRIMARY KEY (query, stream)
@@ -61,9 +62,17 @@ _CHANGES = {
     2: (
         "ALTER TABLE query ADD COLUMN shed INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE cohort ADD COLUMN shed INTEGER NOT NULL DEFAULT 0",
+        """CREATE TABLE IF NOT EXISTS thinned (
+            owner TEXT, stream TEXT, first INTEGER, percent INTEGER, PRIMARY KEY (owner, stream, first)
+        ) WITHOUT ROWID""",
+        "CREATE TABLE IF NOT EXISTS letter (class TEXT, stream TEXT, low INTEGER, high INTEGER, percent INTEGER)",
+    ),
+    3: (
+        "ALTER TABLE thinned ADD COLUMN how TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE letter ADD COLUMN how TEXT NOT NULL DEFAULT ''",
     ),
 }
-"""What a manifest of a version lacks to be one of the next, apart from whole tables."""
+"""What a manifest of a version lacks to be one of the next, apart from whole tables that stayed as they are."""
 
 
 def check_owner(db: sqlite3.Connection, path: Path) -> None:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from headgate.engine.log.format import bring_up_to_date, check_owner
 from headgate.engine.windows import NEVER
 from headgate.errors import InputError
+from headgate.shed.droppers import Drop
 
 Entry = tuple[str, Mapping[str, Any], "Progress"]
 """A query to enter: its name, its definition, and the progress to begin with."""
@@ -371,7 +372,7 @@ class Manifest:
                 cohort = int(made.lastrowid or 0)
                 # Those of all are the same from here on.
                 db.execute(
-                    "INSERT INTO thinned SELECT ?, stream, first, percent FROM thinned WHERE owner = ?",
+                    "INSERT INTO thinned SELECT ?, stream, first, percent, how FROM thinned WHERE owner = ?",
                     (f"#{cohort}", queries[0]),
                 )
             found = db.execute("SELECT stream, position, tuples, shed FROM cohort WHERE id = ?", (cohort,)).fetchone()
@@ -413,7 +414,7 @@ class Manifest:
         """Give members their cohort's position, numbers and drop rates as their own."""
         chosen = (_list(queries),)
         db.execute(
-            "INSERT OR REPLACE INTO thinned SELECT q.name, t.stream, t.first, t.percent"
+            "INSERT OR REPLACE INTO thinned SELECT q.name, t.stream, t.first, t.percent, t.how"
             " FROM thinned t JOIN query q ON t.owner = '#' || q.cohort"
             " WHERE q.name IN (SELECT value FROM json_each(?))",
             chosen,
@@ -438,21 +439,21 @@ class Manifest:
 
     # Drop rates
 
-    def thin(self, owner: str, stream: str, first: int, percent: int) -> None:
+    def thin(self, owner: str, stream: str, first: int, drop: Drop) -> None:
         """Note that a query, or a cohort by its name, drops so much of a stream from a position on."""
         with self._transaction() as db:
-            db.execute("INSERT OR REPLACE INTO thinned VALUES (?, ?, ?, ?)", (owner, stream, first, percent))
+            db.execute("INSERT OR REPLACE INTO thinned VALUES (?, ?, ?, ?, ?)", (owner, stream, first, *drop))
 
-    def thinned(self, queries: Sequence[str]) -> dict[str, dict[str, list[tuple[int, int]]]]:
+    def thinned(self, queries: Sequence[str]) -> dict[str, dict[str, list[tuple[int, Drop]]]]:
         """The drop rates of queries, or of their cohorts, by query and stream: each from a position on."""
         statement = (
-            "SELECT q.name, t.stream, t.first, t.percent FROM query q JOIN thinned t"
+            "SELECT q.name, t.stream, t.first, t.percent, t.how FROM query q JOIN thinned t"
             " ON t.owner = ifnull('#' || q.cohort, q.name) WHERE q.name IN (SELECT value FROM json_each(?))"
         )
-        found: dict[str, dict[str, list[tuple[int, int]]]] = {}
+        found: dict[str, dict[str, list[tuple[int, Drop]]]] = {}
         with self._lock:
-            for query, stream, first, percent in self._db.execute(statement, (_list(queries),)):
-                found.setdefault(query, {}).setdefault(stream, []).append((first, percent))
+            for query, stream, first, *drop in self._db.execute(statement, (_list(queries),)):
+                found.setdefault(query, {}).setdefault(stream, []).append((first, Drop(*drop)))
         return found
 
     def forget_rates(self, owner: str, stream: str, before: int) -> None:
@@ -460,16 +461,17 @@ class Manifest:
         with self._transaction() as db:
             db.execute("DELETE FROM thinned WHERE owner = ? AND stream = ? AND first < ?", (owner, stream, before))
 
-    def note_shed(self, cls: str, stream: str, low: int, high: int, percent: int) -> None:
+    def note_shed(self, cls: str, stream: str, low: int, high: int, drop: Drop) -> None:
         """Note that a class drops so much between two positions, and wants to have it elsewhere."""
         with self._transaction() as db:
-            db.execute("INSERT INTO letter VALUES (?, ?, ?, ?, ?)", (cls, stream, low, high, percent))
+            db.execute("INSERT INTO letter VALUES (?, ?, ?, ?, ?, ?)", (cls, stream, low, high, *drop))
 
-    def shed_before(self, stream: str, position: int) -> list[tuple[str, int, int, int]]:
-        """What was noted so of positions before one: class, from, to, percent."""
-        statement = "SELECT class, low, high, percent FROM letter WHERE stream = ? AND low < ?"
+    def shed_before(self, stream: str, position: int) -> list[tuple[str, int, int, Drop]]:
+        """What was noted so of positions before one: class, from, to, and what of them is dropped."""
+        statement = "SELECT DISTINCT class, low, high, percent, how FROM letter WHERE stream = ? AND low < ?"
         with self._lock:
-            return self._db.execute(statement, (stream, position)).fetchall()
+            found = self._db.execute(statement, (stream, position)).fetchall()
+        return [(cls, low, high, Drop(*drop)) for cls, low, high, *drop in found]
 
     def forget_shed(self, stream: str, before: int) -> None:
         """Forget what was noted so of positions before one."""

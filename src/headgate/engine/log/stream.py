@@ -305,6 +305,11 @@ class StreamLog:
         """The tuples of a train."""
         return _read(self.path(train), [*self.schema.names, ARRIVAL])
 
+    def column(self, name: str, low: int, high: int) -> pa.ChunkedArray:
+        """A column of the tuples from one position to before another."""
+        parts = [_read(Path(s.file), [name]).slice(s.offset, s.count) for s in self.slices(low, high)]
+        return pa.concat_tables(parts).column(0)
+
     def drop(self, position: int, last_look: Callable[[Sequence[StoredTrain]], None] = lambda _: None) -> int:
         """Forget the trains that end at or before a position, but for the newest; how many went.
 

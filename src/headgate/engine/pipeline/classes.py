@@ -2,16 +2,29 @@
 
 from typing import Annotated, get_args
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
+from pydantic.config import JsonDict
 
 from headgate.control.dilos import Mode
 from headgate.control.registry import REDISTRIBUTIONS
+from headgate.control.shedding import Chooses
 from headgate.engine.pipeline.graphs import LatencyPoints
 from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
 from headgate.engine.pipeline.values import Count, LongerTime, Switch
 from headgate.engine.shedding import Shed
-from headgate.fields import choice, number
+from headgate.engine.utility import Protect, protections
+from headgate.fields import as_whole, choice, number
 from headgate.shed.registry import MANAGERS
+
+_VALUES: JsonDict = {"type": "array", "minItems": 1, "items": {"type": ["string", "number"]}}
+_COLUMN: JsonDict = {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": _VALUES}
+_PROTECT: JsonDict = {"type": "object", "additionalProperties": _COLUMN}
+
+
+def _protect(value: Protect) -> Protect:
+    with as_whole():
+        protections(value)
+    return value
 
 
 class ClassSpec(FilledSpec):
@@ -31,6 +44,11 @@ class ClassSpec(FilledSpec):
         examples=["[[0, 1], [500ms, 1], [2s, 0]]"],
     )
     keep_shed: Switch = Field(False, description="What is dropped is written to the folder shed of the state.")
+    protect: Annotated[Protect, PlainValidator(_protect), WithJsonSchema(_PROTECT)] = Field(
+        {},
+        description="By stream, a column with values of it: tuples that have none of these are dropped first.",
+        examples=["{ticks: {sym: [AAA, BBB]}}"],
+    )
 
 
 class ShedSpec(ShortSpec):
@@ -58,6 +76,11 @@ class ShedSpec(ShortSpec):
     ] = Field("relative", description="dilos: who lends time to whom.")
     every: Count = Field(4, description="dilos: decisions from one redistribution to the next.")
     prompt: Switch = Field(True, description="dilos: a class gets its own share back before it sheds.")
+    dropper: Annotated[
+        Chooses,
+        BeforeValidator(choice("dropper", get_args(Chooses))),
+        WithJsonSchema({"enum": list(get_args(Chooses))}),
+    ] = Field("random", description="Each tuple goes by chance, or exactly so many of every hundred do.")
 
     def made(self) -> Shed:
         """As an engine takes it."""
@@ -68,4 +91,5 @@ class ShedSpec(ShortSpec):
             redistribution=self.redistribution,
             every=self.every,
             prompt=self.prompt,
+            dropper=self.dropper,
         )

@@ -21,6 +21,7 @@ from headgate.engine.sink.protocol import Sink
 from headgate.engine.sink.shared import Shared, shared
 from headgate.engine.source.protocol import Source
 from headgate.engine.timekeeper import Deadlines
+from headgate.engine.utility import Protect
 from headgate.engine.windows import Time
 from headgate.errors import InputError
 from headgate.fields import choose
@@ -85,7 +86,15 @@ class Registers(Protocol):
     """What an engine has to do with a pipeline."""
 
     def query_class(
-        self, name: str, /, *, priority: float, delay_target: float | None, qos: Points | None, keep_shed: bool
+        self,
+        name: str,
+        /,
+        *,
+        priority: float,
+        delay_target: float | None,
+        qos: Points | None,
+        keep_shed: bool,
+        protect: Protect,
     ) -> object:
         """Name a class."""
 
@@ -253,12 +262,17 @@ def _check_names(file: PipelineFile, each: Mapping[str, Mapping[str, str] | None
 
 
 def _check_classes(file: PipelineFile, document: Document) -> None:
-    """Where classes are named, queries are of one of them."""
+    """Where classes are named, queries are of one of them; and what they protect are tuples of streams."""
     known = [*file.classes, DEFAULT]
     for name, query in file.queries.items():
         if file.classes and query.cls not in known:
             rule = "the class of a query is one of classes"
             _refuse(document, ("queries", name, "class"), rule, f"'{query.cls}'", choose(query.cls, known))
+    for name, spec in file.classes.items():
+        for stream in spec.protect:
+            if stream not in file.streams:
+                rule = "what a class protects are tuples of one of streams"
+                _refuse(document, ("classes", name, "protect"), rule, f"'{stream}'", choose(stream, file.streams))
 
 
 def _check_places(file: PipelineFile, document: Document, folder: Path) -> None:

@@ -9,7 +9,7 @@ from headgate.control.dilos import Management
 from headgate.control.registry import create
 from headgate.experiments.report import Band, Experiment, Figure, Line, Outcome, Row, Scale, Task, banded
 from headgate.model.classes import QueryClass
-from headgate.shed.droppers import Semantic, Unprotected
+from headgate.shed.droppers import Semantic, Unprotected, by_utility
 from headgate.shed.protocol import Cycle
 from headgate.shed.registry import maker
 
@@ -43,7 +43,7 @@ def semantic() -> tuple[float, float]:
     dropper = Semantic(Unprotected((9, 10)), 0.8, seed=1)
     keys = np.random.default_rng(1).integers(1, 11, 1_000_000)
     gone = ~dropper.keep(np.arange(len(keys)), 0.2, keys)
-    return dropper.rates(0.2)[0], float(gone[keys <= 8].mean())
+    return by_utility(0.2, 0.8)[0], float(gone[keys <= 8].mean())
 
 
 def e0_tasks(_scale: Scale) -> Mapping[Any, Task]:
