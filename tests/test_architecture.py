@@ -141,7 +141,9 @@ def test_a_piece_of_the_world_would_be_reported(source, reported):
 
 
 def policy_modules():
-    return [import_module(f"headgate.policy.{file.stem}") for file in (ROOT / "policy").glob("*.py")]
+    """Those of single policies, and those of QoS graphs; class schedulers have a registry of their own."""
+    packages = {"headgate.policy": ROOT / "policy", "headgate.policy.qos": ROOT / "policy" / "qos"}
+    return [import_module(f"{name}.{file.stem}") for name, folder in packages.items() for file in folder.glob("*.py")]
 
 
 def stated(module):

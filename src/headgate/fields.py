@@ -200,6 +200,11 @@ def or_all(check: Callable[[object], int]) -> Callable[[object], float]:
     return lambda value: math.inf if value == "all" else check(value)
 
 
+def or_auto(check: Callable[[object], int]) -> Callable[[object], int | str]:
+    """The check, with the word `auto` for a number that is found out."""
+    return lambda value: "auto" if value == "auto" else check(value)
+
+
 Above0 = Annotated[float, BeforeValidator(number(above=0, such_as=100))]
 AtLeast0 = Annotated[float, BeforeValidator(number(least=0, such_as=100))]
 Seconds = Annotated[float, BeforeValidator(seconds())]

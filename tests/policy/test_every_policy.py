@@ -2,6 +2,7 @@
 
 import math
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,12 +11,14 @@ from hypothesis import strategies as st
 
 from headgate.model.network import Network, Query
 from headgate.model.operator import Kind, Operator
+from headgate.policy.registry import POLICIES
+from headgate.policy.statement import PriorityPolicy
 from headgate.policy.trains import Train
 from headgate.sim.run import Setting
 from helpers import EVERY_POLICY, Waiting, chains, join_network, on_events, operator, prepared, unit, units_of, view
 
-STATELESS = [name for name in EVERY_POLICY if name != "rr"]
-STATED = [name for name in STATELESS if name != "bsd-clustered"]
+STATELESS = [name for name in EVERY_POLICY if name not in ("rr", "lottery")]
+STATED = [name for name, listed in POLICIES.items() if getattr(listed.make, "func", None) is PriorityPolicy]
 POSITIVE = st.floats(0.01, 100.0)
 SHARES = st.floats(0.01, 1.0)
 TRIPLES = st.lists(st.tuples(SHARES, POSITIVE, POSITIVE), min_size=1, max_size=6)
@@ -93,7 +96,9 @@ def test_the_same_view_gives_the_same_decision(policy, state):
     made = prepared(policy, units)
     before = deepcopy(now)
     first = made.choose(now)
-    assert made.choose(now) == first
+    again = made.choose(now)
+    # Bucketing remembers where units are, so that the second time there is nothing to do.
+    assert (replace(again, work=first.work) if policy in ("qos", "bucketing") else again) == first
     assert prepared(policy, units).choose(now) == first
     assert now == before
 

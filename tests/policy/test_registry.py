@@ -4,6 +4,9 @@ import pytest
 
 from headgate.errors import InputError
 from headgate.policy.clustered_bsd import ClusteredBsd
+from headgate.policy.qos.bucketing import Bucketing
+from headgate.policy.qos.schedule import Scheduled
+from headgate.policy.qos.tickets import Ticketed
 from headgate.policy.registry import POLICIES, create, listed
 from headgate.policy.round_robin import RoundRobin
 from headgate.policy.statement import PriorityPolicy
@@ -20,6 +23,7 @@ def refusal(action):
 def test_the_registry_has_the_policies_of_the_literature():
     assert set(POLICIES) == {
         *("fcfs", "rr", "srpt", "srpt-c", "hr", "hnr", "lsf", "bsd", "bsd-clustered", "chain", "ml"),
+        *("qos", "slope-slack", "bucketing", "fixed-priority", "in-turn", "lottery", "stride"),
     }
 
 
@@ -29,7 +33,7 @@ def test_every_policy_can_be_made_by_its_name_and_says_what_it_is_for(name):
     assert entry.name == name
     assert entry.optimises
     assert entry.formula
-    assert isinstance(create(name), PriorityPolicy | RoundRobin | ClusteredBsd)
+    assert isinstance(create(name), PriorityPolicy | RoundRobin | ClusteredBsd | Scheduled | Ticketed)
 
 
 def test_two_policies_of_the_same_name_share_nothing():
@@ -67,6 +71,15 @@ def test_an_unknown_bound_of_a_train_is_refused_with_the_known_ones():
     error = refusal(lambda: create("hnr", {"train": {"length": 3}}))
     assert (error.rule, error.got) == ("policy 'hnr': a known bound of a train", "'length'")
     assert error.remedy == "It has most, slice."
+
+
+def test_qos_is_bucketing_with_one_run_a_schedule_unless_told_otherwise():
+    assert create("qos") == Bucketing(schedule=1, widths="quantile")
+    assert create("qos", {"schedule": 5, "partitions": 7}) == Bucketing(schedule=5, widths="quantile", partitions=7)
+
+
+def test_policies_that_go_by_qos_graphs_say_so():
+    assert {p.name for p in POLICIES.values() if p.graphs} == {"qos", "slope-slack", "bucketing", "fixed-priority"}
 
 
 def test_options_reach_the_policy():

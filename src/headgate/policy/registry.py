@@ -1,7 +1,7 @@
 """The policies by name: how scenarios, the engine and the documentation find them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import partial
 from typing import Any
@@ -18,6 +18,12 @@ from headgate.policy.hr import HR
 from headgate.policy.lsf import LSF
 from headgate.policy.ml import ML
 from headgate.policy.protocol import Policy
+from headgate.policy.qos import bucketing, fixed_priority, in_turn, slope_slack, tickets
+from headgate.policy.qos.bucketing import Bucketing
+from headgate.policy.qos.fixed_priority import FixedPriority
+from headgate.policy.qos.in_turn import InTurn
+from headgate.policy.qos.slope_slack import SlopeSlack
+from headgate.policy.qos.tickets import Lottery, Stride
 from headgate.policy.round_robin import FORMULA as IN_TURN
 from headgate.policy.round_robin import RoundRobin
 from headgate.policy.srpt import SRPT, SRPT_C
@@ -27,7 +33,10 @@ from headgate.policy.trains import Train
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A registered policy: what it optimises, its formula, its options, and its weight of a shared segment."""
+    """A registered policy: what it optimises, its formula, its options, and its weight of a shared segment.
+
+    `graphs` says that it goes by QoS graphs.
+    """
 
     name: str
     optimises: str
@@ -35,6 +44,7 @@ class Listed:
     make: Callable[..., Policy]
     options: tuple[str, ...]
     weight: Weight
+    graphs: bool = False
 
 
 def _stated(statement: Statement) -> Listed:
@@ -50,9 +60,23 @@ def _stated(statement: Statement) -> Listed:
     )
 
 
-def _own(name: str, optimises: str, formula: str, made: type[RoundRobin | ClusteredBsd], weight: Weight) -> Listed:
+_Made = RoundRobin | ClusteredBsd | InTurn | FixedPriority | SlopeSlack | Bucketing | Lottery | Stride
+
+
+def _own(name: str, optimises: str, formula: str, made: type[_Made], weight: Weight) -> Listed:
     return Listed(name, optimises, formula, made, tuple(f.name for f in fields(made) if f.init), weight)
 
+
+def _by_graphs(name: str, optimises: str, formula: str, made: type[_Made]) -> Listed:
+    # What they say of sharing is open; the normalised rate decides there too.
+    return replace(_own(name, optimises, formula, made, HNR.weight), graphs=True)
+
+
+# A run on Spark is long against a decision, so there is no need to decide on several at once.
+_QOS = replace(
+    _by_graphs("qos", "average QoS; the one to use with QoS graphs", bucketing.FORMULA, Bucketing),
+    make=partial(Bucketing, schedule=1, widths="quantile"),
+)
 
 POLICIES: Mapping[str, Listed] = {
     listed.name: listed
@@ -62,6 +86,13 @@ POLICIES: Mapping[str, Listed] = {
         *map(_stated, (SRPT, SRPT_C, HR, HNR, LSF, BSD)),
         _own("bsd-clustered", "as bsd, at a fraction of its scheduling cost", OF_CLUSTER, ClusteredBsd, BSD.weight),
         *map(_stated, (CHAIN, ML)),
+        _QOS,
+        _by_graphs("slope-slack", "average QoS", slope_slack.FORMULA, SlopeSlack),
+        _by_graphs("bucketing", "as slope-slack, at a fraction of its cost", bucketing.FORMULA, Bucketing),
+        _by_graphs("fixed-priority", "deadlines, the tightest first", fixed_priority.FORMULA, FixedPriority),
+        _own("in-turn", "nothing; the baseline of Aurora", in_turn.FORMULA, InTurn, HNR.weight),
+        _own("lottery", "parts of the turns by tickets, by chance", tickets.DRAWN, Lottery, HNR.weight),
+        _own("stride", "parts of the time by tickets, exactly", tickets.STRIDE, Stride, HNR.weight),
     )
 }
 

@@ -7,9 +7,9 @@ from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 from pydantic.config import JsonDict
 
 from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
-from headgate.engine.pipeline.values import Count, LongerTime, Seed, Switch
+from headgate.engine.pipeline.values import Count, LongerTime, Rate, Seed, Switch
 from headgate.engine.regime import AUTO
-from headgate.fields import choice, number, or_all, whole_number
+from headgate.fields import choice, number, or_all, or_auto, whole_number
 from headgate.policy.classes.inversion import MODULES
 from headgate.policy.classes.mbd import Selectivity
 from headgate.policy.classes.programs import VARIANTS
@@ -18,6 +18,9 @@ from headgate.policy.classes.turns import Base
 from headgate.policy.classes.window import Level
 from headgate.policy.clusters import KINDS
 from headgate.policy.pruning import SEARCHES
+from headgate.policy.qos.partitions import Widths
+from headgate.policy.qos.prospects import Ect
+from headgate.policy.qos.tickets import Per
 from headgate.policy.registry import POLICIES
 from headgate.policy.round_robin import Turns
 from headgate.policy.trains import Train
@@ -44,6 +47,7 @@ def _level(value: object) -> object:
 
 
 _LEVELS: JsonDict = {"anyOf": [{"const": "mean"}, {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 100}]}
+_SIZES = WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}]})
 
 
 class TrainSpec(FilledSpec):
@@ -104,7 +108,29 @@ class PolicySpec(ShortSpec):
     mprr_base: Annotated[Base, *_one_of(get_args(Base))] | None = Field(
         None, description="mprr: what a priority is a part of, all of them or the highest."
     )
-    seed: Seed | None = Field(None, description="mbd, ambd, mol: of what is left to chance.")
+    schedule: Annotated[int | str, PlainValidator(or_auto(whole_number(1, such_as=10))), _SIZES] | None = Field(
+        None, description="qos and the like: how many runs are decided on at once; auto finds out."
+    )
+    ect: Annotated[Ect, *_one_of(get_args(Ect))] | None = Field(
+        None, description="qos, bucketing, slope-slack: how the time until results are out is estimated."
+    )
+    hopeless_cap: Count | None = Field(
+        None, description="qos, bucketing, slope-slack: tuples of a run whose results are too late anyway."
+    )
+    partitions: Count | None = Field(None, description="qos, bucketing: ranges of slope, and of slack.")
+    widths: Annotated[Widths, *_one_of(get_args(Widths))] | None = Field(
+        None, description="qos, bucketing: whether ranges are of equal width, or equally often met."
+    )
+    events: Switch | None = Field(None, description="qos, bucketing: only what has changed is put into cells anew.")
+    tickets: dict[str, Rate] | None = Field(
+        None, description="lottery, stride: the tickets of queries or classes, by name; one each if not given."
+    )
+    per: Annotated[Per, *_one_of(get_args(Per))] | None = Field(
+        None, description="stride: what is parted by tickets, time or tuples."
+    )
+    seed: Seed | None = Field(
+        None, description="mbd, ambd, mol, lottery, qos and the like: of what is left to chance."
+    )
 
     @classmethod
     def known(cls, data: Mapping[str, object]) -> Collection[str]:

@@ -35,7 +35,7 @@ class Bucketing(Expectant):
     _cell: list[int | None] = field(default_factory=list, init=False)
     _origin: list[float] = field(default_factory=list, init=False)
     _queues: list[tuple[int, int]] = field(default_factory=list, init=False)
-    _calendar: CalendarQueue = field(default_factory=CalendarQueue, init=False)
+    _calendar: CalendarQueue = field(default_factory=CalendarQueue, init=False, compare=False)
     _due: dict[int, float] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:

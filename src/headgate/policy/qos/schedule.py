@@ -73,7 +73,7 @@ class Scheduled:
     train: Train = WHOLE
     seed: int | None = 0
     _rank: list[int] = field(default_factory=list, init=False)
-    _prospects: Prospects = field(init=False)
+    _prospects: Prospects = field(init=False, repr=False, compare=False)
     _climb: Climb = field(default_factory=Climb, init=False)
     _arrived: dict[int, float] = field(default_factory=dict, init=False)
 

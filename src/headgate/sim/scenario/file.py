@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
 from headgate.document import shown
 from headgate.fields import (
+    Above0,
     Longer,
     LongerSpan,
     Seconds,
@@ -17,6 +18,7 @@ from headgate.fields import (
     choice,
     number,
     or_all,
+    or_auto,
     seconds,
     whole,
     whole_number,
@@ -26,6 +28,9 @@ from headgate.model.sharing import STRATEGIES
 from headgate.model.unit import Level, Sharing, Together
 from headgate.policy.clusters import KINDS
 from headgate.policy.pruning import SEARCHES
+from headgate.policy.qos.partitions import Widths
+from headgate.policy.qos.prospects import Ect
+from headgate.policy.qos.tickets import Per
 from headgate.policy.registry import POLICIES
 from headgate.policy.trains import Train
 from headgate.sim.run import Kernel, Setting, Statistics
@@ -195,6 +200,15 @@ class PolicySpec(Spec):
     kind: Annotated[str, _words(*KINDS)] | None = None
     search: Annotated[str, _words(*SEARCHES)] | None = None
     processing: Annotated[str, _words("cluster", "query")] | None = None
+    schedule: Annotated[int | str, PlainValidator(or_auto(whole_number(1, such_as=10)))] | None = None
+    ect: Annotated[str, _words(*get_args(Ect))] | None = None
+    hopeless_cap: Count | None = None
+    partitions: Count | None = None
+    widths: Annotated[str, _words(*get_args(Widths))] | None = None
+    events: bool | None = None
+    tickets: dict[Text, Above0] | None = None
+    per: Annotated[str, _words(*get_args(Per))] | None = None
+    seed: Annotated[int, BeforeValidator(whole_number(0, such_as=1))] | None = None
 
     @classmethod
     def known(cls, data: Mapping[str, object]) -> Collection[str]:
