@@ -85,8 +85,7 @@ class Invented:
             "tuple by tuple" if kernel else "by panes",
             "kernel" if kernel else "Spark",
             why_not,
-            "SELECT sym, price * vol AS value WHERE sym = ? AND price * vol > ?" if kernel else None,
-            [],
+            ["SELECT sym, price * vol AS value WHERE sym = ? AND price * vol > ?"] if kernel else [sql],
             self._wiring(name),
             None if kernel else Results(["sym", "price", "n"], rows),
         )

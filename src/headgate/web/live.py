@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from headgate.engine.explain import explained
+from headgate.engine.explain.explanation import EVALUATION, spelled
+from headgate.engine.explain.written import shape
 from headgate.engine.gentle import gently
 from headgate.engine.query import LiveQuery
 from headgate.engine.sink.memory_tables import MemoryTables
+from headgate.engine.sql.plan import ByPanes
 from headgate.errors import InputError
 from headgate.web.served import Description, Results, Wiring
 
@@ -41,16 +43,13 @@ class OnEngine:
         query = self._engine.queries.get(name)
         if query is None:
             raise InputError("a registered query", f"'{name}'", "Look for it among the queries.")
-        found = explained([query])
-        (shown,), units = found.queries, found.units
         return Description(
             query.draft.sql,
             _window(query),
-            shown.evaluation,
-            shown.runner,
+            EVALUATION[type(query.draft.plan)],
+            "kernel" if query.compiled else "Spark",
             query.why_not,
-            units[0].shapes[0].sql if units else None,
-            [each.sql for each in units[0].lookups] if units else [],
+            _steps(query),
             _wiring(query),
             _results(query.sink) if isinstance(query.sink, MemoryTables) else None,
         )
@@ -63,11 +62,16 @@ def _wiring(query: LiveQuery) -> Wiring:
 
 def _window(query: LiveQuery) -> str | None:
     window = query.draft.window
-    if window is None:
-        return None
-    size, slide = (f"{micros / 1e6:g} s" for micros in (window.size, window.slide))
-    every = "" if window.size == window.slide else f" every {slide}"
-    return f"{size}{every} of {window.time} time"
+    return f"{spelled(window)}, {window.time} time" if window else None
+
+
+def _steps(query: LiveQuery) -> list[str]:
+    """What is run for a query; of a window by panes, over each train and then when the window closes."""
+    if query.compiled:
+        final = query.compiled.final
+        return [shape(query.compiled.shape), *([shape(final)] if final else [])]
+    plan = query.draft.plan
+    return [plan.partial, plan.final] if isinstance(plan, ByPanes) else [plan.sql]
 
 
 def _results(sink: MemoryTables) -> Results:

@@ -33,7 +33,7 @@ class Results:
 class Description:
     """A query at length: its text, how it is evaluated and by whom, and why not by the kernel if it is not.
 
-    `shape` is what the kernel computes for it, and `shared` what it computes once for this and for other queries.
+    `steps` is what is run for it: the shape that the kernel computes, with `?` for constants, or the SQL for Spark.
     """
 
     sql: str
@@ -41,8 +41,7 @@ class Description:
     evaluation: str
     runner: str
     why_not: str | None
-    shape: str | None
-    shared: Sequence[str]
+    steps: Sequence[str]
     wiring: Wiring
     results: Results | None
 

@@ -38,7 +38,7 @@ class Watch:
         self._lock = threading.Lock()
         self._texts: dict[tuple[str, bool], str] = {}
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, name="headgate-watch", daemon=True)
+        self._thread = threading.Thread(target=self._keep_looking, name="headgate-watch", daemon=True)
 
     def start(self) -> None:
         """Begin to look."""
@@ -62,18 +62,22 @@ class Watch:
         head = f'{{"frame":{frame.number},"time":{frame.snapshot.time:.3f},"new":{"true" if new else "false"}'
         return frame.number, "".join([head, *parts, "}"])
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Make a frame of what there is, if it is newer than the last."""
+        found = self._served.recent()
+        if found is self.frame.snapshot:
+            return
+        while len(self._past) > 1 and self._past[1].time <= found.time - SPAN:
+            self._past.popleft()
+        frame = self._framed(self.frame.number + 1, found, self._past[0])
+        self._past.append(found)
+        with self._lock:
+            self._last, self.frame, self._texts = self.frame, frame, {}
+            self._remember(frame)
+
+    def _keep_looking(self) -> None:
         while not self._over.wait(EVERY):
-            found = self._served.recent()
-            if found is self.frame.snapshot:
-                continue
-            while len(self._past) > 1 and self._past[1].time <= found.time - SPAN:
-                self._past.popleft()
-            frame = self._framed(self.frame.number + 1, found, self._past[0])
-            self._past.append(found)
-            with self._lock:
-                self._last, self.frame, self._texts = self.frame, frame, {}
-                self._remember(frame)
+            self.look()
 
     def _framed(self, number: int, found: Snapshot, before: Snapshot | None) -> Frame:
         return Frame(number, found, before, self.journal.count, self._served.wirings)

@@ -21,7 +21,7 @@ from headgate.model.classes import QueryClass, ranked, shares
 
 Runner = Literal["kernel", "Spark"]
 
-_EVALUATION = {
+EVALUATION = {
     PerTrain: "tuple by tuple",
     ByPanes: "by panes",
     PerWindow: "window by window",
@@ -138,7 +138,7 @@ def _classes(classes: Sequence[QueryClass], queries: Sequence[LiveQuery]) -> Ite
 
 
 def _query(query: LiveQuery, place: tuple[int, int] | None) -> Query:
-    kind = _EVALUATION[type(query.draft.plan)]
+    kind = EVALUATION[type(query.draft.plan)]
     if place:
         return Query(query.name, query.cls, kind, "kernel", *place, None)
     why_not = (query.why_not or _NOT_FUSED).removeprefix(f"it is evaluated {kind}: ")
@@ -150,7 +150,7 @@ def _unit(kin: Kin, members: Sequence[Compiled], riding: int) -> Unit:
     return Unit(
         kin.stream,
         kin.cls,
-        _window(kin.window) if kin.window else None,
+        spelled(kin.window) if kin.window else None,
         len(members),
         riding,
         tuple(Shape(shape(each), n) for each, n in counts.items()),
@@ -160,7 +160,7 @@ def _unit(kin: Kin, members: Sequence[Compiled], riding: int) -> Unit:
     )
 
 
-def _window(window: Window) -> str:
+def spelled(window: Window) -> str:
     size, slide = (f"{micros / 1e6:g}s" for micros in (window.size, window.slide))
     return size if window.size == window.slide else f"{size} every {slide}"
 

@@ -31,14 +31,14 @@ export default {
     root.firstChild.replaceChildren(name, " ", state);
     const sql = h("pre", { class: "sql", tabindex: "0" });
     const told = h("p", { id: "fused" });
-    const shape = h("pre", { class: "sql", hidden: true, tabindex: "0" });
+    const steps = h("pre", { class: "sql", tabindex: "0" });
     const [known, cost] = [facts(FACTS), facts(COSTS)];
     const deadline = h("div");
     const runs = new Grid(RUNS, { sort: "started", down: true, empty: "It has not run since somebody watches." });
     const results = h("div");
     root.append(
       h("p", { class: "actions" }, act("pause"), act("resume")), reason,
-      h("div", { class: "columns" }, h("section", null, h("h2", null, "SQL"), sql, h("h2", null, "Together or alone"), told, shape), h("section", { class: "roomy" }, h("h2", null, "How it fares"), known.element)),
+      h("div", { class: "columns" }, h("section", null, h("h2", null, "SQL"), sql, h("h2", null, "Together or alone"), told, h("h2", null, "Plan"), steps), h("section", { class: "roomy" }, h("h2", null, "How it fares"), known.element)),
       h("section", { class: "roomy" }, h("h2", null, "What a run costs"), cost.element), deadline,
       h("section", null, h("h2", null, "Latest runs of its unit, and why"), runs.element),
       h("section", null, h("h2", null, "Latest results"), results),
@@ -48,8 +48,7 @@ export default {
       const row = found.status;
       put(sql, found.sql);
       put(told, found.why_not ? `Spark runs it by itself: ${found.why_not}.` : `The kernel can run it together with others; its unit is ${row?.unit ?? "not made yet"}.`);
-      shape.hidden = !found.shape;
-      put(shape, [found.shape, ...found.shared.map((each) => `shared: ${each}`)].join("\n"));
+      put(steps, found.steps.join("\n\n"));
       if (row) {
         const current = live.parts.classes?.get(row.cls);
         const late = current?.delay_target && row.response_p99 > current.delay_target;

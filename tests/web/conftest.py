@@ -1,0 +1,41 @@
+import os
+
+import pytest
+
+from headgate.engine.session import session
+from headgate.web.app import Pages
+from headgate.web.watch import Watch
+from web.invented import Invented
+
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+TOKEN = "the token"
+
+
+class Shown:
+    """An engine that is made up, and what is answered about it."""
+
+    def __init__(self, queries=60):
+        self.engine = Invented(queries)
+        self.watch = Watch(self.engine)
+        self.engine.listen(self.watch.journal.hear)
+        self.pages = Pages(self.engine, self.watch, TOKEN)
+        self.app = self.pages.app(["gate.example"])
+
+    def tick(self):
+        """Let half a second pass, and look."""
+        self.engine.tick()
+        self.watch.look()
+
+
+@pytest.fixture
+def shown():
+    return Shown()
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """Spark, which other tests of the process may share; so it ends with the process."""
+    own = session(master="local[4]")
+    own.sparkContext.setLogLevel("ERROR")
+    return own
