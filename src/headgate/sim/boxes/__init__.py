@@ -1,0 +1,1 @@
+"""Networks of boxes on one processor: trains, superboxes, and the overhead of running and scheduling them."""
