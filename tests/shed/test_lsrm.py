@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.errors import InputError
-from headgate.shed.lsrm import Point, RoadMap
+from headgate.model.qos import LossGraph
+from headgate.shed.lsrm import STEPS, Point, RoadMap, slopes, spread
 
 STREAM = Point("in", 100, 0.010, ("a", "b"))
 DEAR = Point("a", 50, 0.012, ("a",), under="in")
@@ -76,6 +77,58 @@ def test_of_independent_points_with_even_slopes_no_choice_of_whole_points_is_bet
     for chosen in itertools.product((0, 1), repeat=len(points)):
         if sum(take * p.rate * p.coefficient for take, p in zip(chosen, points, strict=True)) >= excess:
             assert best.lost <= sum(t * s for t, (*_, s) in zip(chosen, given_points, strict=True)) + slack
+
+
+def test_of_the_last_step_only_what_is_needed_is_taken():
+    table = RoadMap(SPLIT, {"a": [1.0, 1.0], "b": [0.2, 0.2]})
+    assert table.plan(0.0) == {}
+    assert table.plan(0.15) == {"b": pytest.approx(0.75)}
+    assert table.plan(0.4) == {"b": 1.0, "in": pytest.approx(0.25)}
+    assert table.plan(9.0) == {"b": 1.0, "in": 1.0}
+
+
+def test_as_much_load_goes_as_if_the_same_part_went_everywhere():
+    # A quarter of all is 0.25 s of work per second. Where b is worth little that is b, 0.2, and some of the rest.
+    even = spread(SPLIT, {"a": [1.0], "b": [1.0]}, 0.25)
+    assert even == {"a": pytest.approx(0.25 / 0.6)}
+    assert spread(SPLIT, {"a": [1.0], "b": [0.1]}, 0.25) == {"b": 1.0, "in": pytest.approx(0.05 / 0.8)}
+    assert spread(SPLIT, {"a": [1.0], "b": [1.0]}, 0.0) == {}
+    assert spread([Point("idle", 0.0, 0.1, ("a",))], {"a": [1.0]}, 0.5) == {}
+
+
+POINTS = st.lists(st.tuples(st.floats(1, 100), st.floats(0.001, 0.1), st.floats(0.01, 5)), min_size=1, max_size=5)
+
+
+@given(POINTS, st.floats(0, 1))
+def test_what_is_spread_saves_the_load_and_costs_no_more_than_to_drop_everywhere(given_points, drop):
+    points = [Point(str(k), rate, cost, (str(k),)) for k, (rate, cost, _) in enumerate(given_points)]
+    worth = {str(k): [slope] * STEPS for k, (*_, slope) in enumerate(given_points)}
+    found = spread(points, worth, drop)
+    assert all(0 <= part <= 1 + 1e-9 for part in found.values())
+    saved = sum(p.rate * p.coefficient * found.get(p.name, 0.0) for p in points)
+    assert saved == pytest.approx(drop * sum(p.rate * p.coefficient for p in points))
+    lost = sum(worth[name][0] * part for name, part in found.items())
+    assert lost <= drop * sum(each[0] for each in worth.values()) + 1e-9
+
+
+def test_without_a_graph_all_parts_of_all_queries_are_worth_the_same():
+    assert slopes(None) == (1.0,) * STEPS
+
+
+def test_a_graph_that_falls_late_is_cheap_to_shed_at_first():
+    assert slopes(LossGraph(((0.0, 0.0), (0.5, 1.0)))) == pytest.approx([0.0] * 5 + [2.0] * 5)
+
+
+def test_behind_a_cliff_all_costs_the_same_up_to_there():
+    assert slopes(LossGraph(((0.0, 0.0), (0.79, 0.1), (0.8, 1.0)))) == pytest.approx([0, 0, *[1.25] * 8], abs=0.03)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=6).map(sorted))
+def test_slopes_never_fall_and_all_of_it_costs_what_the_graph_does(heights):
+    graph = LossGraph(tuple((i / (len(heights) - 1), u) for i, u in enumerate(heights)))
+    found = slopes(graph)
+    assert all(later >= earlier for earlier, later in itertools.pairwise(found))
+    assert sum(found) / STEPS == pytest.approx(heights[-1] - heights[0], abs=1e-9)
 
 
 @pytest.mark.parametrize(

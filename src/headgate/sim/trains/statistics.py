@@ -1,7 +1,7 @@
 """What a control period shows of each class: load from measured rates, costs and selectivities, and what waits."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from headgate.control.boundaries import Division
@@ -10,6 +10,7 @@ from headgate.model.network import Network
 from headgate.model.network import Port as Place
 from headgate.monitor.operator_statistics import InputRate, OperatorStatistics
 from headgate.monitor.outputs import Output, OutputMonitor
+from headgate.shed.lsrm import Point
 from headgate.shed.protocol import Cycle
 from headgate.sim.trains.channels import Port
 from headgate.sim.trains.tasks import Left, Task
@@ -77,6 +78,44 @@ class Statistics:
         found = dict.fromkeys(self._entries, 0)
         for (name, _), port in self._ports.items():
             found[self._owners[name]] += port.waiting(now)
+        return found
+
+    def points(self, places: Sequence[Place]) -> dict[Place, Point]:
+        """Where a class may drop, as points of a road map: rates with nothing dropped, and work as it was measured.
+
+        A place behind a join is taken to be under the first of the inputs.
+        """
+        work, rates = self._coefficients(), self._undropped()
+        found: dict[Place, Point] = {}
+        for place in sorted(places, key=lambda each: self._network.order.index(each[0])):
+            name, number = place
+            above = None if place in self._rates else next(self._above(place, found))
+            queries = tuple(query.name for query in self._network.readers[name])
+            point = Point(f"{name}.{number}", rates[place], work[name], queries, under=above and found[above].name)
+            found[place] = point
+        return found
+
+    def _above(self, place: Place, among: Collection[Place]) -> Iterator[Place]:
+        """The nearest of some places from which the tuples of another come."""
+        name, number = place
+        feeder = self._network.by_name[name].inputs[number]
+        for above in ((feeder, i) for i in range(max(1, len(self._network.by_name[feeder].inputs)))):
+            if above in among:
+                yield above
+            else:
+                yield from self._above(above, among)
+
+    def _undropped(self) -> dict[Place, float]:
+        """The rates at all inputs, if nothing were dropped at any entry."""
+        found: dict[Place, float] = {}
+        out: dict[str, float] = {}
+        for name in self._network.order:
+            if name in self._tasks:
+                inputs = self._network.by_name[name].inputs or (name,)
+                for place in ((name, i) for i in range(len(inputs))):
+                    known = self._rates.get(place)
+                    found[place] = out[inputs[place[1]]] if known is None else known.rate
+                out[name] = self._operators[name].selectivity * sum(found[name, i] for i in range(len(inputs)))
         return found
 
     def _cycle(

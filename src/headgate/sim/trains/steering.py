@@ -13,8 +13,10 @@ from headgate.errors import InputError
 from headgate.model.classes import QueryClass
 from headgate.model.network import Network
 from headgate.model.network import Port as Place
+from headgate.model.qos import LossGraph
 from headgate.policy.classes.scheduler import ByClass
 from headgate.shed.droppers import Dropper, Random
+from headgate.shed.lsrm import Placement, slopes, spread
 from headgate.sim.trains.channels import Port
 from headgate.sim.trains.gates import Gate
 from headgate.sim.trains.report import Moment
@@ -31,6 +33,9 @@ class Control:
     `dropper` makes the dropper of an entry from a seed; `keys` are those of the streams' tuples, for one that looks
     at them. `after_visit` has the management act only when the scheduler goes from one class to another, once nine
     tenths of the period have passed.
+
+    What a class is to drop, it drops at all its entries alike, or with the `place` lsrm where that costs the least
+    quality: at its entries, and on branches behind a split. `losses` are the loss graphs of queries that have one.
     """
 
     management: Management
@@ -38,6 +43,8 @@ class Control:
     dropper: Callable[[int], Dropper] = Random
     keys: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     after_visit: bool = False
+    place: Placement = "even"
+    losses: Mapping[str, LossGraph] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.period > 0:
@@ -51,21 +58,23 @@ class Steering:
         self.control = control
         self._network, self._division, self._seed = network, division, seed
         self._entries = {place: cls for cls, places in division.entries.items() for place in places}
-        self._gates: list[tuple[str, Gate]] = []
+        self._gates: dict[Place, tuple[str, Gate]] = {}
         self._last = 0.0
         self._visited: str | None = None
         self.moments: list[Moment] = []
 
     def gate(self, place: Place) -> Gate | None:
         """The shedder of an input, if a class begins there; what another class hands on is shed as it is read."""
-        cls = self._entries.get(place)
+        feeder = (self._network.by_name[place[0]].inputs or (place[0],))[place[1]]
+        branch = self.control.place == "lsrm" and len(self._network.consumers[feeder]) > 1
+        cls = self._entries.get(place) or (self._division.owners[place[0]] if branch else None)
         if cls is None:
             return None
-        feeder = (self._network.by_name[place[0]].inputs or (place[0],))[place[1]]
-        at = "read" if place in self._division.boundaries else self.control.management.sheds
+        streams = place in self._entries and place not in self._division.boundaries
+        at = self.control.management.sheds if streams else "read"
         seed = int(self._seed.spawn(1)[0].generate_state(1)[0])
         gate = Gate(self.control.dropper(seed), at, self.control.keys.get(feeder))
-        self._gates.append((cls, gate))
+        self._gates[place] = (cls, gate)
         return gate
 
     def begin(self, classes: Sequence[QueryClass], tasks: Mapping[str, Task], ports: Mapping[Place, Port]) -> None:
@@ -82,9 +91,19 @@ class Steering:
         self._last = now
         seen = self.statistics.close(now)
         directive = self.control.management.cycle(seen)
-        for cls, gate in self._gates:
-            gate.rate = directive.drops[cls]
+        for cls, drop in directive.drops.items():
+            mine = {place: gate for place, (owner, gate) in self._gates.items() if owner == cls}
+            parts = self._cheapest(list(mine), drop) if self.control.place == "lsrm" else dict.fromkeys(mine, drop)
+            for place, gate in mine.items():
+                gate.rate = parts.get(place, 0.0)
         if directive.changed:
             for each in schedulers:
                 each.share(directive.shares)
         self.moments.append(Moment(now, seen, self.statistics.waiting(now), directive))
+
+    def _cheapest(self, places: Sequence[Place], drop: float) -> dict[Place, float]:
+        """The part to drop at each place, so that as much load goes as if the same part went at all entries."""
+        points = self.statistics.points(places)
+        worth = {query.name: slopes(self.control.losses.get(query.name)) for query in self._network.queries}
+        parts = spread(list(points.values()), worth, drop)
+        return {place: parts.get(point.name, 0.0) for place, point in points.items()}
