@@ -89,7 +89,7 @@ class Planned:
 
     `reads` has the streams of the unit, and for each the number of the tuple that it reads next. It runs on lanes of
     a kind, if there are such; `alone` says why the kernel does not run it. The results of `windows` come when these
-    have closed.
+    have closed. `graphs` are the points of the QoS graphs of its queries.
     """
 
     time: float
@@ -103,6 +103,7 @@ class Planned:
     kind: Literal["jobs", "resident"] = "jobs"
     alone: str | None = None
     windows: bool = False
+    graphs: tuple[tuple[tuple[float, float], ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class Ran:
 
     `positions` has the numbers [lo, hi) of the tuples of each stream, `n` how many that are. Of these so many were
     `shed`, by the rates that `dropped` has for each stream. `spread` counts the response times by magnitude, as
-    `monitor.responses` has it.
+    `monitor.responses` has it. `utility` is what results were worth in all, where queries have QoS graphs.
     """
 
     time: float
@@ -130,6 +131,7 @@ class Ran:
     shed: int = 0
     dropped: Mapping[str, tuple[Dropped, ...]] = field(default_factory=dict)
     spread: Mapping[int, int] = field(default_factory=dict)
+    utility: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

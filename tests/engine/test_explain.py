@@ -15,6 +15,7 @@ from headgate.engine.explain import explained, shown, text
 from headgate.engine.explain.written import lookups, shape
 from headgate.engine.kernel.ir import Call, Column, Grouping, Literal, Lookup, Parameter, Part, Segment
 from headgate.model.classes import QueryClass
+from headgate.model.qos import LatencyGraph
 
 A, B, NAME = Column("a", "int"), Column("b", "int"), Column("name", "string")
 ONE, TWO, ANY = Literal(1, "int"), Literal(2, "int"), Parameter(0, "int")
@@ -140,6 +141,21 @@ def test_classes_are_said_with_what_they_are_promised(queries):
     said = " ".join(console.file.getvalue().split())
     assert "alerts 303 3 75 % 500 ms default 3 1 25 % none, nothing is dropped" in said
     assert explained(queries).classes == ()
+
+
+def test_qos_graphs_are_said_with_the_queries_that_have_them(queries):
+    tight = LatencyGraph.until(0.5, 2.0)
+    assert explained(queries).graphs == ()
+    for query in queries[:2]:
+        query.qos = tight
+    try:
+        found = explained(queries).graphs
+    finally:
+        for query in queries[:2]:
+            query.qos = None
+    assert [(each.points, each.queries) for each in found] == [
+        (tight.points, tuple(query.name for query in queries[:2]))
+    ]
 
 
 def test_what_is_shared_is_said_with_the_number_of_queries(queries):

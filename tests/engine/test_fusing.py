@@ -8,7 +8,7 @@ from engine.live import Fed, caught_up, column, until
 from engine.log.logs import feed
 from engine.test_fused import QUERIES, TIMES, place, views  # noqa: F401 - fixtures
 from headgate import Engine
-from headgate.engine.fusing import Fuser, grouped
+from headgate.engine.fusing import Fuser, by_traversal, grouped
 from headgate.engine.running import run
 from headgate.engine.scheduler import Scheduler
 from headgate.model.operator import Cost
@@ -109,6 +109,23 @@ def test_under_clustered_bsd_units_are_its_clusters():
     unit = measured(1e-3, 1.0, 0.011, 1.0, 0.01, 0.9)
     assert names(grouped(queries("abcd"), unit, 100, 1e-3, clusters=2)) == [["q1", "q3"], ["q0", "q2"]]
     assert names(grouped(queries("abcd"), unit, 100, 1e-3, clusters=1)) == [["q0", "q1", "q2", "q3"]]
+
+
+def test_under_qos_graphs_members_run_one_by_one_where_results_are_there_sooner_then():
+    # Two members of 1 s: one by one after 1.5 and 3 s, at once after 2.5 s; results are in the ratio of S.
+    assert by_traversal(1.0, [1.0, 1.0], 10, 0.5) == [[0], [1]]
+    assert by_traversal(1.0, [1.0, 4.0], 10, 0.5) == [[1], [0]]
+    # After 2 and 4 s at an overhead of 1 s: no sooner than at once after 3 s.
+    assert by_traversal(1.0, [1.0, 1.0], 10, 1.0) == [[0, 1]]
+    assert by_traversal(1.0, [1.0, 1.5], 10, 1.0) == [[1], [0]]
+    # Nobody has results yet, and work that takes no time.
+    assert by_traversal(0.0, [0.0, 0.0], 1, 1e-3) == [[0, 1]]
+
+
+def test_a_superbox_is_its_members_by_shape():
+    unit = measured(1e-3, 1.0, 0.2, 0.2, 0.3)
+    assert names(grouped(queries("aab"), unit, 100, 1e-3, superboxes=True)) == [["q0", "q1"], ["q2"]]
+    assert names(grouped(queries("aab"), unit, 1e-5, 1e-3, superboxes=True)) == [["q0", "q1", "q2"]]
 
 
 def test_alike_queries_are_one_piece_of_work():

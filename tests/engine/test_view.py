@@ -94,6 +94,15 @@ def test_a_query_shows_its_figures():
     )
 
 
+def test_what_results_were_worth_is_shown_where_queries_have_qos_graphs():
+    found = snapshot([], [query("a", qos=0.75), query("b")])
+    found["qos"] = {"average": 0.75}
+    lines = drawn(found)
+    assert lines[1].endswith("QoS 0.750")
+    rows = [each.split() for each in lines if each.startswith(("query", "a ", "b "))]
+    assert [row[-1] for row in rows] == ["QoS", "0.750", "–"]
+
+
 def test_a_terminal_of_80_columns_shows_all_but_costs_runs_and_units():
     heading = next(each for each in drawn(snapshot([], many(1))) if each.startswith("query"))
     assert " ".join(heading.split()) == "query class status pending waits results p50 p99 slowdown"

@@ -42,6 +42,9 @@ BENCHMARKS = {
     "deadlines": Benchmark(
         "real-time queries from 60 to 150 % of the capacity, and on Structured Streaming", tables.deadlines
     ),
+    "qos": Benchmark(
+        "what results are worth by their QoS graphs under overload, and on Structured Streaming", tables.qos
+    ),
     "scale-queries": Benchmark("up to 100,000 queries on one engine", tables.scale_queries, drawn=True),
 }
 

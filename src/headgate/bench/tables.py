@@ -233,6 +233,25 @@ def deadlines(rows: Rows) -> list[Table]:
     return [table, answers]
 
 
+def qos(rows: Rows) -> list[Table]:
+    """What results were worth under each kind of overload; and what a decision takes."""
+    found = []
+    valued = [row for row in rows if "average" in row]
+    columns = ("tuples", "average QoS", "per result", "tight", "loose", "missed", "in overload", "else", "p50")
+    for load in dict.fromkeys(row["load"] for row in valued):
+        table = _numbers(f"{load} overload", "way", *columns)
+        for row in _of(valued, "load", load):
+            worth = (f"{row[name]:.3f}" for name in ("average", "per_result", "tight", "loose"))
+            missed = (share(row[name]) for name in ("missed", "missed_over", "missed_under"))
+            table.add_row(row["way"], count(row["tuples"]), *worth, *missed, span(row["p50"]))
+        found.append(table)
+    decisions = _numbers("what a decision takes", "way", "units", "decisions", "time of the policy")
+    for row in rows:
+        if row["decisions"]:
+            decisions.add_row(row["way"], f"{row['units']:,}", count(row["decisions"]), span(row["choosing"]))
+    return [*found, decisions]
+
+
 def _numbers(title: str, first: str, *others: str) -> Table:
     """A table of a name, or the first number, and numbers."""
     table = Table(title=title or None, title_justify="left", title_style="bold")

@@ -18,7 +18,7 @@ _OF_INTEREST = ("failed", "trying", "paused")
 
 def document(snapshot: Row) -> dict[str, Any]:
     """The snapshot as `--json` prints it, with its classes and null for what is not a number."""
-    names = ("policy", "elapsed", "streams", "tables", "queries", "deadlines", "accounting")
+    names = ("policy", "elapsed", "streams", "tables", "queries", "deadlines", "qos", "accounting")
     parts = {name: snapshot[name] for name in names}
     return dict(finite({**parts, "classes": classes(snapshot)}))
 
@@ -46,6 +46,13 @@ def closing(snapshot: Row) -> Iterator[RenderableType]:
     )
     yield _by_class(snapshot)
     yield Text()
+    if worth := snapshot["qos"]:
+        missed = share(worth["missed"] / worth["results"])
+        yield Text(
+            f"average QoS {worth['average']:.3f} over {count(worth['queries'])} queries, "
+            f"{worth['per_result']:.3f} per result; {missed} of {count(worth['results'])} missed their critical point"
+        )
+        yield Text()
     if snapshot["deadlines"]:
         yield _by_deadline(snapshot)
         yield Text()

@@ -171,13 +171,15 @@ def _explained(pipeline: "Pipeline", state: Path, err: Console) -> "Explanation"
     from headgate.engine.pipeline.policies import CLASSED
     from headgate.engine.regime import AUTO
     from headgate.engine.sink import discard
+    from headgate.policy.registry import POLICIES
 
     lanes, fuse = pipeline.lanes, pipeline.fuse
     resident = lanes != "jobs" and not (isinstance(lanes, Mapping) and not lanes["resident"])
     queries = {name: replace(query, sink=discard()) for name, query in pipeline.queries.items()}
     trial = replace(pipeline, state=state, lanes="jobs", sync=False, master=None, queries=queries)
     with _logged(err, held=False), _planned(trial, err) as engine:
-        fuses = pipeline.policy in (AUTO, *CLASSED) if fuse is None else fuse
+        graphed = pipeline.policy in POLICIES and POLICIES[pipeline.policy].graphs
+        fuses = (graphed or pipeline.policy in (AUTO, *CLASSED)) if fuse is None else fuse
         shares = pipeline.shed is not None and pipeline.shed.mode == "dilos+sharing"
         return explained(engine.queries.values(), engine.classes, fuse=fuses, resident=resident, sharing=shares)
 

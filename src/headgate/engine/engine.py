@@ -357,6 +357,13 @@ class Engine:
             if self._scheduled is not None and cls not in self._scheduled and due is None:
                 # Nobody has planned with such a class.
                 self._reschedule()
+            elif (
+                worth
+                and self._wish.policy == AUTO
+                and regime(self._wish, self._given()).name != self._scheduler.policy_name
+            ):
+                # The first QoS graph.
+                self._reschedule()
             self._placing.place(made)
             self._placing.look()
 
@@ -500,10 +507,10 @@ class Engine:
         """Begin to read the streams and to run the queries, in threads of their own.
 
         `train` bounds a run: at most so many tuples (`most`), and so much work (`slice`, in seconds). With `fuse`,
-        queries whose work is small against the overhead of a job run in one job; so it is unless a policy is named or
-        the policy is one of classes. `shed` says how load is managed: a mode, or a `Shed`; without it, by DILoS if a
-        class has a delay target. `deadlines` says how queries with a deadline are served: a profile by its name, or a
-        `Deadlines`.
+        queries whose work is small against the overhead of a job run in one job; so it is unless a policy is named
+        that goes neither by classes nor by QoS graphs. `shed` says how load is managed: a mode, or a `Shed`; without
+        it, by DILoS if a class has a delay target. `deadlines` says how queries with a deadline are served: a profile
+        by its name, or a `Deadlines`.
         """
         if self._started:
             raise InputError("an engine is started once", "a second start", "Use switch() for another policy.")
@@ -566,13 +573,16 @@ class Engine:
         made = chosen.make()
         shares = shedding is not None and shedding.management.mode == "dilos+sharing"
         riding = Riding(given.classes, shedding.percent) if shedding and shares and chosen.by_class else None
-        self._placing.use(made.clusters if isinstance(made, ClusteredBsd) else None, riding, fuse=chosen.fuses)
+        clusters = made.clusters if isinstance(made, ClusteredBsd) else None
+        self._placing.use(clusters, riding, fuse=chosen.fuses, superboxes=chosen.by_graph)
 
     def _given(self) -> Given:
         empty = statistics.median([query.empty_job for query in self._queries.values()] or [0.0])
         jobs = sum(lane.kind == "jobs" for lane in self._scheduler.lanes)
         resident = self._residents.wanted
-        return Given(self._all_classes(), bool(self._classes), jobs + resident, max(jobs, resident), empty)
+        graphs = any(query.qos for query in list(self._queries.values()))
+        lanes = jobs + resident, max(jobs, resident)
+        return Given(self._all_classes(), bool(self._classes), graphs, *lanes, empty)
 
     def _all_classes(self) -> list[QueryClass]:
         return self._classes.all([each.cls for each in list(self._queries.values()) if not each.draft.deadline])

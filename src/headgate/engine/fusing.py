@@ -5,7 +5,9 @@ Each query brings a benefit and a cost of its own behind it. Where the shared pa
 running together; where the work of the queries does, the best of them alone are worth more, and a policy that may
 choose between units has something to win. The scheduler measures both, so this is decided as the engine runs.
 
-Under clustered BSD, where a cluster is what the policy chooses, a unit is taken apart by clusters instead.
+Under clustered BSD, where a cluster is what the policy chooses, a unit is taken apart by clusters instead. Under a
+policy of QoS graphs the question is Aurora's: a unit is a superbox, which runs in one call (Min-Cost), or its members
+one by one where results are there sooner then (Min-Latency).
 
 Queries that are new are taken for light. They are fused where they stand at the same tuple; those that do not are
 made to meet: who is ahead waits there.
@@ -20,7 +22,9 @@ from headgate.engine.log.stream import StreamLog
 from headgate.engine.query import LiveQuery
 from headgate.engine.riding import Riding
 from headgate.engine.scheduler import Scheduler
+from headgate.model.boxes import Box, Boxes
 from headgate.model.sharing import Branch, pdt_opt
+from headgate.model.traversals import min_cost, min_latency, replay
 from headgate.model.unit import Unit
 from headgate.policy.bsd import BSD
 from headgate.policy.clusters import logarithmic
@@ -45,8 +49,16 @@ _log = logging.getLogger(__name__)
 class Fuser:
     """Fuses the queries of a stream that the kernel runs, and takes units apart that have become heavy."""
 
-    def __init__(self, scheduler: Scheduler, clusters: int | None = None, riding: Riding | None = None) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        clusters: int | None = None,
+        riding: Riding | None = None,
+        *,
+        superboxes: bool = False,
+    ) -> None:
         self._scheduler, self._clusters, self._riding = scheduler, clusters, riding
+        self._superboxes = superboxes
         # A meeting is not left while it is about to fuse.
         self._lock = threading.Lock()
         self._over = False
@@ -149,7 +161,7 @@ class Fuser:
         most = 1 + int(_SPARE * (measured.cost.of(n) - overhead) / overhead)
         if most < 2:
             return
-        groups = grouped(unit.queries, measured, n, overhead, self._clusters)
+        groups = grouped(unit.queries, measured, n, overhead, self._clusters, superboxes=self._superboxes)
         if len(groups) > most:
             groups = [*groups[: most - 1], [query for group in groups[most - 1 :] for query in group]]
         if len(groups) < 2:
@@ -161,19 +173,45 @@ class Fuser:
 
 
 def grouped(
-    queries: Sequence[LiveQuery], measured: Unit, n: float, overhead: float, clusters: int | None = None
+    queries: Sequence[LiveQuery],
+    measured: Unit,
+    n: float,
+    overhead: float,
+    clusters: int | None = None,
+    *,
+    superboxes: bool = False,
 ) -> list[list[LiveQuery]]:
-    """The queries in the units that PDT, or clusters of about the same priority, make of them; the best first.
+    """The queries in the units that PDT, clusters of about the same priority, or superboxes make of them; best first.
 
     A benefit is that of BSD. The work of a train of n is all but the overhead of a run, and is shared out by shape:
     alike queries cost hardly more than one.
     """
     alike = _alike(queries)
     work = max(0.0, measured.cost.of(n) - overhead) / len(alike)
+    if superboxes:
+        yields = {s.query: s.S for s in measured.segments}
+        S = [sum(yields.get(query.name, 0.0) for query in each) for each in alike]
+        return [[query for i in some for query in alike[i]] for some in by_traversal(work, S, n, overhead)]
     worth = {s.query: BSD.weight(s) for s in measured.segments}
     branches = [Branch(sum(worth.get(query.name, 0.0) for query in each), work) for each in alike]
     chosen = _by_cluster(branches, clusters) if clusters else _by_pdt(branches, overhead)
     return [[query for i in some for query in alike[i]] for some in chosen]
+
+
+def by_traversal(work: float, S: Sequence[float], n: float, overhead: float) -> list[list[int]]:
+    """Members of a superbox, in one call or each in its own: whichever has results sooner on average.
+
+    Each works so long on a train of n, and gives S results per tuple; a call has its overhead before that, and
+    results are there at its end. One by one, whose results cost least goes first.
+    """
+    apart = Boxes(tuple(Box(cost=max(work, _LEAST) / n, sel=max(each, _LEAST)) for each in S))
+    fused = Boxes((Box(cost=sum(box.cost for box in apart.boxes), sel=sum(box.sel for box in apart.boxes)),))
+    alone = replay(apart, min_latency(apart), dict.fromkeys(range(len(S)), n), overhead, by_train=True)
+    at_once = replay(fused, min_cost(fused), {0: n}, overhead, by_train=True)
+    if at_once.latency <= alone.latency:
+        return [list(range(len(S)))]
+    _log.info("results take %.4g s on average member by member, %.4g s in one call", alone.latency, at_once.latency)
+    return [[i] for i in alone.calls]
 
 
 def _alike(queries: Sequence[LiveQuery]) -> list[list[LiveQuery]]:

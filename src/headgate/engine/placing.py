@@ -53,10 +53,13 @@ class Placing:
         self._fuser: Fuser | None = None
         self._riding: Riding | None = None
 
-    def use(self, clusters: int | None, riding: Riding | None, *, fuse: bool) -> None:
-        """Fuse from now on, by clusters of the policy's if it has some, across classes if they ride; or do not."""
+    def use(self, clusters: int | None, riding: Riding | None, *, fuse: bool, superboxes: bool) -> None:
+        """Fuse from now on, by clusters of the policy's if it has some, across classes if they ride; or do not.
+
+        Units may be superboxes.
+        """
         self._riding = riding if fuse else None
-        self._fuser = Fuser(self._scheduler, clusters, self._riding) if fuse else None
+        self._fuser = Fuser(self._scheduler, clusters, self._riding, superboxes=superboxes) if fuse else None
 
     def rest(self) -> None:
         """Fuse no more."""

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -335,6 +335,14 @@ class Answered:
         """The response times of each class."""
         of = np.repeat([query.cls for query in self.queries], self.counts)
         return {str(cls): self.times[of == cls] for cls in np.unique(of)}
+
+    def valued(self) -> Iterator[tuple[LiveQuery, LatencyGraph, Floats]]:
+        """The response times of each query that has a QoS graph."""
+        end = 0
+        for query, count in zip(self.queries, self.counts.tolist(), strict=True):
+            end += count
+            if query.qos:
+                yield query, query.qos, self.times[end - count : end]
 
     def note(self) -> None:
         """Let each query take note of its own."""

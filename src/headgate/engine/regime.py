@@ -21,6 +21,7 @@ from headgate.policy.trains import Train
 
 AUTO = "auto"
 _BEST = "bsd"
+_OF_GRAPHS = "qos"
 _INSIDE = "lsf"
 """Inside a class: its delay target holds for each of its queries, also for one that has few results."""
 _SHORTEST_SLICE = 0.05
@@ -43,10 +44,13 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a regime depends on: the classes, and whether any was named; lanes, and the time of a run over nothing."""
+    """What a regime depends on: the classes, and whether any was named; whether queries have QoS graphs; lanes, and
+    the time of a run over nothing.
+    """
 
     classes: Sequence[QueryClass]
     named: bool
+    graphs: bool
     lanes: int
     most_alike: int
     empty_run: float
@@ -54,30 +58,36 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Regime:
-    """A policy by name and how it is made, the bounds of a run, and whether it fuses queries and goes by classes."""
+    """A policy by name and how it is made, the bounds of a run, and whether it fuses queries, and goes by classes or
+    by QoS graphs.
+    """
 
     name: str
     make: Callable[[], Policy]
     bounds: Train
     fuses: bool
     by_class: bool
+    by_graph: bool
 
 
 def regime(wish: Wish, given: Given) -> Regime:
     """The regime that a wish comes to. A mistake in the wish is told here, before anything has changed."""
     name = wish.policy
     if name == AUTO:
-        name = by_class.default(given.most_alike) if given.named else _BEST
+        name = by_class.default(given.most_alike) if given.named else _OF_GRAPHS if given.graphs else _BEST
     classed = name not in POLICIES and name in SCHEDULERS
     bounds = _bounds(wish.train, given.empty_run, _round(given.classes) if classed else None)
+    graphed = not classed and listed(name).graphs
     known = SCHEDULERS[name].options if classed else listed(name).options
     options = {**(_rounds(given.classes, known) if classed else {}), **wish.options}
     if "train" in known:
         options["train"] = bounds
+    if "schedule" in known:
+        options.setdefault("schedule", 1)
     make = partial(by_class.create, name, given.classes) if classed else partial(create, name)
     make(options)
-    fuses = (wish.policy == AUTO or classed) if wish.fuse is None else wish.fuse
-    return Regime(name, partial(make, options), bounds, fuses, classed)
+    fuses = (wish.policy == AUTO or classed or graphed) if wish.fuse is None else wish.fuse
+    return Regime(name, partial(make, options), bounds, fuses, classed, graphed)
 
 
 def managed(wish: Wish, given: Given, logs: Mapping[str, StreamLog]) -> Shedding | None:

@@ -61,6 +61,12 @@ class Done:
         """The response times of all results."""
         return Response.of(np.concatenate([each.times for each in self.waited])) if self.waited else Response()
 
+    @property
+    def utility(self) -> float | None:
+        """What results were worth in all, by the QoS graphs of their queries; None if none has any."""
+        worth = [float(graph.utilities(times).sum()) for each in self.waited for _, graph, times in each.valued()]
+        return sum(worth) if worth else None
+
 
 def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest, drops: Mapping[str, Drop] = _NONE) -> Done:
     """Take about n tuples, without what is to be dropped, by stream, of those that have no drop rate yet.

@@ -25,6 +25,7 @@ from headgate.engine.units import MOST_SEGMENTS, LiveUnit, SingleUnit, model, se
 from headgate.model.unit import Unit
 from headgate.monitor.responses import Punctuality
 from headgate.monitor.statistics import Measured
+from headgate.monitor.utility import AverageQos, Worth
 from headgate.policy.classes.scheduler import WHOLE, ByClass
 from headgate.policy.deadlines import DeadlinesFirst
 from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
@@ -65,10 +66,15 @@ class _Assigned:
 
 @dataclass
 class Overhead:
-    """Where the time of runs went that was not Spark's: deciding, and staging and committing."""
+    """Where the time of runs went that was not Spark's: deciding, and staging and committing.
+
+    Of the time in which it was decided, the policy itself took what it was `choosing`.
+    """
 
     runs: int = 0
     busy: float = 0.0
+    decisions: int = 0
+    choosing: float = 0.0
     deciding: float = 0.0
     around: float = 0.0
 
@@ -98,6 +104,7 @@ class Scheduler:
         self.keeper: Timekeeper | None = None
         self.targets: Mapping[str, float] = {}
         self.responses: dict[str, Punctuality] = {}
+        self.qos = AverageQos()
         self._manifest, self._recorder, self._chores, self._met = manifest, recorder, chores, met
         self._make: Callable[[], Policy] | None = None
         self._policies: dict[str, Policy] = {}
@@ -134,7 +141,7 @@ class Scheduler:
         """
         self.policy_name, self._make, self.shedding, self.keeper = name, policy, shedding, keeper
         self._most, self._slice = bounds.most, bounds.slice
-        self._policies, self.responses = {}, {}
+        self._policies, self.responses, self.qos = {}, {}, AverageQos()
         self.overhead = Overhead()
         models, self._models = self._models, ()
         self._prepare(models)
@@ -198,6 +205,7 @@ class Scheduler:
     def remove(self, query: LiveQuery) -> None:
         """Take a query out of the plan, once its run is over."""
         query.status = "paused"
+        self.qos.queries.pop(query.name, None)
         self.apart(query)
         unit = self._home.get(query.name)
         if unit is None:
@@ -469,9 +477,12 @@ class Scheduler:
         queues = self._ripe([unit.waiting(now) if self._takes(lane, unit) else NOTHING for unit in self.units], now)
         alike = [each for each in self.lanes if each.kind == lane.kind]
         running = frozenset(i for i, unit in enumerate(self.units) if unit.busy)
+        asked = time.perf_counter()
         decision = policy.choose(View(now, queues, alike.index(lane), len(alike), running))
         if decision is None:
             return
+        self.overhead.choosing += time.perf_counter() - asked
+        self.overhead.decisions += 1
         runs = deque(
             (self.units[r.unit], self._length(r, queues[r.unit].pending), queues[r.unit].oldest)
             for r in decision.runs
@@ -558,6 +569,9 @@ class Scheduler:
         if done.waited:
             answered = Answered.together(done.waited)
             answered.note()
+            for query, graph, times in answered.valued():
+                self.qos.queries.setdefault(query.name, Worth(graph))
+                self.qos.add(query.name, times)
             responded = answered.by_class() if len(unit.classes) > 1 else {unit.cls: answered.times}
             for cls, times in responded.items() if not isinstance(unit, DeadlineUnit) else ():
                 self.responses.setdefault(cls, Punctuality(self.targets.get(cls, math.inf))).add(times)
@@ -717,6 +731,7 @@ class Scheduler:
                 dict(why.terms),
                 assigned.over,
                 done.error or (done.bad.get(unit.queries[0].name) if len(unit.queries) == 1 else None),
+                utility=done.utility,
             )
         )
 
@@ -731,4 +746,6 @@ def _planned(unit: LiveUnit, measured: Unit, now: float) -> Planned:
     S = sum(segment.S for segment in measured.segments)
     first = unit.queries[0]
     at = dict(first.progress.cursors)
-    return Planned(now, unit.name, segments(unit), first.cls, at, measured.cost.a, measured.cost.b, S)
+    graphs = tuple(graph.points for graph in measured.graphs)
+    cost = measured.cost
+    return Planned(now, unit.name, segments(unit), first.cls, at, cost.a, cost.b, S, graphs=graphs)

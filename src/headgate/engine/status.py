@@ -22,6 +22,7 @@ from headgate.model.classes import QueryClass
 from headgate.model.operator import FREE
 from headgate.monitor.figures import figures
 from headgate.monitor.responses import Punctuality
+from headgate.monitor.utility import AverageQos
 
 NAME = "status.json"
 _LISTED = 1000
@@ -45,7 +46,11 @@ class StreamStatus:
 
 @dataclass(frozen=True, slots=True)
 class QueryStatus:
-    """A query: what it has done, what waits for it, how fast its results came, and what a run costs."""
+    """A query: what it has done, what waits for it, how fast its results came, and what a run costs.
+
+    `qos` is what its results were worth on average by its QoS graph, and of late; `qos_missed` came after the first
+    critical point. `qos_kept` is what its loss graph makes of the share of the tuples that was kept.
+    """
 
     name: str
     cls: str
@@ -73,6 +78,10 @@ class QueryStatus:
     selectivity: float
     busy: float
     guarantee: str
+    qos: float | None
+    qos_recent: float | None
+    qos_missed: int | None
+    qos_kept: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +137,22 @@ class DeadlineStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class QosStatus:
+    """What results were worth by the QoS graphs of their queries.
+
+    `average` is the mean of the queries, each counting alike; `per_result` that of all results, `recent` of the last
+    full block of them. So many results `missed` the first critical point.
+    """
+
+    queries: int
+    results: int
+    average: float
+    per_result: float
+    recent: float | None
+    missed: int
+
+
+@dataclass(frozen=True, slots=True)
 class LaneStatus:
     """A lane, and the query that it runs."""
 
@@ -177,6 +202,7 @@ class Snapshot:
     deadlines: tuple[DeadlineStatus, ...]
     lanes: tuple[LaneStatus, ...]
     accounting: Accounting
+    qos: QosStatus | None = None
 
 
 def snapshot(
@@ -215,6 +241,7 @@ def snapshot(
             scheduler.overhead.per_run,
             len(queries) - len(of_queries),
         ),
+        _qos(scheduler.qos),
     )
 
 
@@ -297,13 +324,23 @@ def _deadline(unit: DeadlineUnit, keeper: Timekeeper) -> DeadlineStatus:
     )
 
 
+def _qos(seen: AverageQos) -> QosStatus | None:
+    # Queries come and go while one looks.
+    valued = [worth for worth in list(seen.queries.values()) if worth.results]
+    if not valued:
+        return None
+    results, total, missed = (sum(getattr(each, name) for each in valued) for name in ("results", "total", "missed"))
+    average = sum(worth.mean for worth in valued) / len(valued)
+    return QosStatus(len(valued), results, average, total / results, _known(seen.recent), missed)
+
+
 def _query(query: LiveQuery, home: LiveUnit | None, scheduler: Scheduler, now: float) -> QueryStatus:
     name = home.name if home else query.name
     unit = scheduler.measured(name)
     progress = query.progress
     waiting = query.evaluation.waiting(progress)
     ran = home.served if home else query.served
-    seen = query.responses
+    seen, worth = query.responses, scheduler.qos.queries.get(query.name)
     shown = figures([replace(query.served, cost=unit.cost if unit else FREE)], max(now, 1e-9))
     return QueryStatus(
         query.name,
@@ -332,6 +369,10 @@ def _query(query: LiveQuery, home: LiveUnit | None, scheduler: Scheduler, now: f
         next((s.S for s in unit.segments if s.query == query.name), 0.0) if unit else 0.0,
         ran.busy / max(1, len(home.queries)) if home else 0.0,
         query.sink.guarantee,
+        _known(worth.mean) if worth else None,
+        _known(worth.recent) if worth else None,
+        worth.missed if worth else None,
+        query.loss.utility(1 - progress.shed / progress.tuples) if query.loss and progress.tuples else None,
     )
 
 

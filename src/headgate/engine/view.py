@@ -49,7 +49,7 @@ def view(snapshot: Row, width: int, height: int, note: str = "") -> Group:
     if snapshot["deadlines"]:
         rows = [{**each, "status": "", "reason": None} for each in snapshot["deadlines"]]
         above += [*blank, *_cut(_table(_DEADLINES, rows, width), max(3, space // 4), "queries with a deadline")]
-    queries = _table(_QUERIES, sorted(snapshot["queries"], key=_urgency), width)
+    queries = _table(_queries(snapshot), sorted(snapshot["queries"], key=_urgency), width)
     below = _cut(queries, space - len(above), "queries")
     return Group(*[*top, *blank, *above, *blank, *below, *blank, *bottom][:height])
 
@@ -59,7 +59,7 @@ def tables(snapshot: Row) -> list[tuple[str, Sequence[_Column], Sequence[Row]]]:
     found = [
         ("classes", _CLASSES, snapshot["classes"] if any(each["share"] for each in snapshot["classes"]) else ()),
         ("queries with a deadline", _DEADLINES, snapshot["deadlines"]),
-        ("queries", _QUERIES, sorted(snapshot["queries"], key=_urgency)),
+        ("queries", _queries(snapshot), sorted(snapshot["queries"], key=_urgency)),
         ("streams", _streams(snapshot["time"]), snapshot["streams"]),
     ]
     return [
@@ -103,6 +103,7 @@ def _head(snapshot: Row, width: int) -> list[Text]:
         f"{count(accounting['results'])} results out",
         f"{count(accounting['runs'])} runs",
         f"overhead {span(accounting['overhead_per_run'])} per run",
+        *([f"QoS {snapshot['qos']['average']:.3f}"] if snapshot["qos"] else []),
     ]
     return [_line(each, width, "bold") for each in _packed(parts, width)[:2]]
 
@@ -255,3 +256,13 @@ _QUERIES = (
     _Column("runs", lambda row: count(row["runs"]), 6, spare=6),
     _Column("unit", lambda row: "–" if row["unit"] == row["name"] else row["unit"], 8, spare=7, words=True),
 )
+
+_QOS = _Column("QoS", lambda row: "–" if row["qos"] is None else f"{row['qos']:.3f}", 5)
+
+
+def _queries(snapshot: Row) -> Sequence[_Column]:
+    """The columns of queries: what results were worth, where there are QoS graphs."""
+    if snapshot["qos"] is None:
+        return _QUERIES
+    figures = [column.heading for column in _QUERIES].index("slowdown") + 1
+    return *_QUERIES[:figures], _QOS, *_QUERIES[figures:]

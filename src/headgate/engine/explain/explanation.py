@@ -89,10 +89,18 @@ class Class:
 
 
 @dataclass(frozen=True, slots=True)
+class Graph:
+    """A QoS graph, by its points of a latency in seconds and a utility, and the queries that have it."""
+
+    points: tuple[tuple[float, float], ...]
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """The units of the kernel, and every query; whether fusing is on, and resident lanes are there.
 
-    The classes that the pipeline names, the most important first; none if it names none.
+    The classes that the pipeline names, the most important first; none if it names none. The QoS graphs of queries.
     """
 
     fuse: bool
@@ -100,6 +108,7 @@ class Explanation:
     units: tuple[Unit, ...]
     queries: tuple[Query, ...]
     classes: tuple[Class, ...] = ()
+    graphs: tuple[Graph, ...] = ()
 
 
 def explained(
@@ -126,7 +135,7 @@ def explained(
         kin = Kin.of(group[0])
         made.append(_unit(kin, members, sum(query.cls != kin.cls for query in group)))
     found = tuple(_query(query, places.get(query.name)) for query in every)
-    return Explanation(fuse, resident, tuple(made), found, tuple(_classes(classes, every)))
+    return Explanation(fuse, resident, tuple(made), found, tuple(_classes(classes, every)), _graphs(every))
 
 
 def _classes(classes: Sequence[QueryClass], queries: Sequence[LiveQuery]) -> Iterator[Class]:
@@ -135,6 +144,14 @@ def _classes(classes: Sequence[QueryClass], queries: Sequence[LiveQuery]) -> Ite
     for each in ranked(classes):
         target = each.delay_target if math.isfinite(each.delay_target) else None
         yield Class(each.name, counts[each.name], each.priority, by_priority[each.name], target)
+
+
+def _graphs(queries: Sequence[LiveQuery]) -> tuple[Graph, ...]:
+    names: dict[tuple[tuple[float, float], ...], list[str]] = {}
+    for query in queries:
+        if query.qos:
+            names.setdefault(query.qos.points, []).append(query.name)
+    return tuple(Graph(points, tuple(some)) for points, some in names.items())
 
 
 def _query(query: LiveQuery, place: tuple[int, int] | None) -> Query:

@@ -1,0 +1,219 @@
+"""QoS graphs on an engine: whose graph a query has, who decides by them, and what results were worth."""
+
+import json
+
+import pytest
+
+from engine.live import Fed, until
+from headgate import Engine, InputError, LatencyGraph, LossGraph, Shed
+from headgate.engine.units import MOST_GRAPHS, model
+from headgate.record import NAME as RECORD
+
+ALL = "SELECT v FROM s"
+ALWAYS, HALF, NEVER = [(0, 1), ("1h", 1), ("2h", 0)], [(0, 0.5)], [(0, 0)]
+JOBS = {"jobs": 1, "resident": 0}
+
+
+@pytest.fixture
+def engine(spark, tmp_path):
+    """An engine over the stream s, fed by hand."""
+    with Engine(spark, tmp_path, lanes=JOBS) as made:
+        made.source = Fed()
+        made.stream("s", made.source, event_time="t")
+        yield made
+
+
+def recorded(engine, kind):
+    entries = [json.loads(line) for line in (engine.state / RECORD).read_text().splitlines()]
+    return [entry[kind] for entry in entries if kind in entry]
+
+
+def status(engine):
+    return {each.name: each for each in engine.status().queries}
+
+
+def through(engine, *counts):
+    """Feed trains, and wait until all is done."""
+    engine.source.feed(*counts)
+    engine.source.end()
+    assert engine.wait(60)
+
+
+# Whose graph a query has.
+
+
+def test_a_query_has_its_own_graph_or_that_of_its_class_or_of_the_delay_target(engine):
+    engine.query_class("drawn", delay_target="1s", qos=[(0, 1), ("300ms", 0)])
+    engine.query_class("target", delay_target="1s")
+    engine.query_class("plain")
+    own = LatencyGraph.until(0.5, 2.0)
+    engine.query("a", ALL, cls="drawn", qos=own)
+    engine.query("b", ALL, cls="drawn")
+    engine.query("c", ALL, cls="target")
+    engine.query("d", ALL, cls="plain")
+    engine.query("e", ALL, cls="plain", qos=[(0, 1), ("500ms", 1), (2, 0)])
+    graphs = {name: query.qos for name, query in engine.queries.items()}
+    assert graphs == {
+        "a": own,
+        "b": LatencyGraph(((0.0, 1.0), (0.3, 0.0))),
+        "c": LatencyGraph.until(1.0, 2.0),
+        "d": None,
+        "e": own,
+    }
+
+
+def test_a_query_with_a_deadline_has_no_graph_also_not_that_of_its_class(engine):
+    engine.query_class("drawn", qos=ALWAYS)
+    windowed = {"window": 10, "slide": 10, "deadline": 5, "cls": "drawn"}
+    with pytest.raises(InputError, match="a deadline or a QoS graph; got both"):
+        engine.query("a", "SELECT count(*) AS n FROM s", qos=HALF, **windowed)
+    engine.query("b", "SELECT count(*) AS n FROM s", **windowed)
+    assert engine.queries["b"].qos is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"qos": "fast"}, "a QoS graph is a list of points; got fast"),
+        ({"qos": 5}, "a QoS graph is a list of points; got 5"),
+        ({"qos": [(0, 1), 2]}, "a pair that ends in a utility; got 2"),
+        ({"qos": [(0, 1), ("soon", 0)]}, "a latency of a QoS graph is a finite time"),
+        ({"qos": [(0, 1), ("1s", 2)]}, "utility never rises"),
+        ({"qos": []}, "at least one point"),
+        ({"loss": [(0, 1), (1, 0)]}, "utility never falls"),
+        ({"loss": [(0, "all")]}, "a pair that ends in a utility"),
+    ],
+)
+def test_a_mistake_in_a_graph_is_told_before_anything_has_changed(engine, given, said):
+    with pytest.raises(InputError, match=said):
+        engine.query("a", ALL, **given)
+    assert not engine.queries
+
+
+def test_a_policy_sees_the_different_graphs_of_a_unit_the_first_critical_points_first(engine):
+    for i in range(2 * (MOST_GRAPHS + 2)):
+        engine.query(f"q{i}", ALL, qos=[(0, 1), (f"{100 - i // 2}s", 0)])
+    engine.start()
+    (unit,) = engine._scheduler.units
+    assert [graph.deadline for graph in model(unit, 0).graphs] == [91.0 + i for i in range(MOST_GRAPHS)]
+    engine.remove("q19")
+    engine.remove("q18")
+    assert [graph.deadline for graph in model(unit, 0).graphs] == [92.0 + i for i in range(MOST_GRAPHS)]
+
+
+# Who decides.
+
+
+def test_with_graphs_and_without_classes_the_graphs_decide_unless_a_policy_is_named(engine):
+    engine.query("a", ALL)
+    engine.start()
+    assert engine.status().policy == "bsd"
+    engine.query("b", ALL, qos=ALWAYS)
+    assert engine.status().policy == "qos"
+    engine.switch("lsf")
+    engine.query("c", ALL, qos=HALF)
+    assert engine.status().policy == "lsf"
+
+
+def test_where_classes_are_named_they_decide_and_graphs_inside_a_class_if_that_is_asked_for(engine):
+    engine.query_class("alerts", priority=2)
+    engine.query("a", ALL, cls="alerts", qos=ALWAYS)
+    engine.start()
+    assert engine.status().policy == "cqc"
+    engine.switch("cqc", inner="qos")
+    through(engine, 10)
+    assert {"class", "credit", "slope", "slack", "eol"} <= recorded(engine, "ran")[-1]["terms"].keys()
+
+
+@pytest.mark.parametrize("policy", ["qos", "slope-slack", "bucketing", "fixed-priority"])
+def test_decisions_are_recorded_with_the_terms_of_the_graph(engine, policy):
+    engine.query("a", ALL, qos=ALWAYS)
+    engine.query("b", "SELECT v FROM s WHERE v % 2 = 0")
+    engine.start(policy, fuse=False)
+    through(engine, 10, 20)
+    assert {name: each.results for name, each in status(engine).items()} == {"a": 30, "b": 15}
+    ran = recorded(engine, "ran")
+    assert all({"slope", "slack", "eol", "ect"} <= each["terms"].keys() for each in ran)
+    of_a = next(each["terms"] for each in ran if each["unit"] == "a")
+    assert of_a["slope"] == 0.0
+    assert of_a["slack"] == pytest.approx(3600 - of_a["eol"])
+
+
+def test_whose_critical_point_comes_first_runs_first(engine):
+    engine.query("loose", ALL, qos=ALWAYS, sink=None)
+    engine.query("tight", ALL, qos=[(0, 1), ("10min", 1), ("11min", 0)])
+    engine.start("qos", fuse=False)
+    for unit in engine._scheduler.units:
+        unit.busy = True
+    engine.source.feed(10)
+    until(lambda: engine.status().streams[0].tuples == 10)
+
+    def free():
+        for unit in engine._scheduler.units:
+            unit.busy = False
+
+    engine._scheduler.call(free)
+    engine.source.end()
+    assert engine.wait(60)
+    assert [each["unit"] for each in recorded(engine, "ran")][:2] == ["tight", "loose"]
+
+
+# What results were worth.
+
+
+def test_what_results_were_worth_is_shown_by_query_and_over_all(engine):
+    for name, graph in (("always", ALWAYS), ("half", HALF), ("never", NEVER)):
+        engine.query(name, ALL, qos=graph)
+    engine.query("tenth", "SELECT v FROM s WHERE v % 10 = 0", qos=[(0, 1)])
+    engine.query("late", ALL, qos=[(0, 1), ("1us", 0.25)])
+    engine.query("plain", ALL)
+    engine.start("qos")
+    assert engine.status().qos is None
+    through(engine, 1000)
+    found = status(engine)
+    assert {name: each.qos for name, each in found.items()} == {
+        "always": 1.0,
+        "half": 0.5,
+        "never": 0.0,
+        "tenth": 1.0,
+        "late": 0.25,
+        "plain": None,
+    }
+    assert {name: each.qos_missed for name, each in found.items() if each.qos_missed} == {"late": 1000}
+    assert (found["half"].qos_recent, found["tenth"].qos_recent) == (0.5, None)
+    seen = engine.status().qos
+    assert (seen.queries, seen.results, seen.missed) == (5, 4100, 1000)
+    assert seen.average == pytest.approx((1 + 0.5 + 0 + 1 + 0.25) / 5)
+    assert seen.per_result == pytest.approx((1000 + 500 + 0 + 100 + 250) / 4100)
+    assert seen.recent is not None
+    assert sum(each["utility"] or 0.0 for each in recorded(engine, "ran")) == pytest.approx(1850)
+    planned = [tuple(map(tuple, points)) for each in recorded(engine, "planned") for points in each["graphs"]]
+    assert ((0.0, 0.5),) in planned
+
+
+def test_figures_begin_anew_with_another_policy_and_go_with_a_query_that_is_removed(engine):
+    engine.query("half", ALL, qos=HALF)
+    engine.query("never", ALL, qos=NEVER)
+    engine.start("qos")
+    engine.source.feed(10)
+    until(lambda: (seen := engine.status().qos) is not None and seen.results == 20)
+    assert engine.status().qos.average == 0.25
+    engine.remove("never")
+    assert engine.status().qos.average == 0.5
+    engine.switch("bsd")
+    assert engine.status().qos is None
+    assert status(engine)["half"].qos is None
+
+
+def test_what_a_loss_graph_makes_of_the_share_that_was_kept_is_shown(engine):
+    engine.query_class("shed", delay_target="1h")
+    engine.query("a", ALL, cls="shed", loss=LossGraph(((0.0, 0.0), (1.0, 1.0))))
+    engine.query("b", ALL, cls="shed", loss=[(0.9, 0), (1, 1)])
+    assert status(engine)["a"].qos_kept is None
+    engine.start("qos", shed=Shed("common", "aurora", {"headroom": 1e-9}, period=0.05))
+    engine.source.feed(*[50] * 20)
+    until(lambda: status(engine)["a"].shed > 0)
+    through(engine)
+    for name, found in status(engine).items():
+        kept = 1 - found.shed / found.tuples
+        assert found.qos_kept == pytest.approx(kept if name == "a" else max(0.0, 10 * kept - 9))
