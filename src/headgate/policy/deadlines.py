@@ -56,6 +56,7 @@ class DeadlinesFirst:
                 view,
                 queues=[view.queues[i] for i in self._others],
                 running=frozenset(k for k, i in enumerate(self._others) if i in view.running),
+                changed=None,
             )
         )
         return found and self._among_all(found)

@@ -9,7 +9,7 @@ The simulator and the engine both drive a policy in the same way:
 A policy sees queues only through `Queue`, so it cannot know which backend it serves.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -39,7 +39,8 @@ class Queue(Protocol):
 class View:
     """A scheduling point: the time, the queue of each unit in the order of the prepared units, and who asks.
 
-    That is a lane, by its number, of so many. What runs on another lane has an empty queue and is `running`.
+    That is a lane, by its number, of so many. What runs on another lane has an empty queue and is `running`. A
+    backend may say which queues have `changed` since it asked last, so that nobody has to look at all of them.
     """
 
     now: float
@@ -47,6 +48,7 @@ class View:
     lane: int = 0
     lanes: int = 1
     running: frozenset[int] = frozenset()
+    changed: Collection[int] | None = None
 
 
 class Run(NamedTuple):

@@ -7,8 +7,10 @@ cell it is first come, first served; with one cell that is all there is.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
+from operator import ne
 from typing import get_args
 
 from headgate.errors import InputError
@@ -16,6 +18,7 @@ from headgate.model.unit import Unit
 from headgate.policy.protocol import Decision, View, Work
 from headgate.policy.qos.calendar_queue import CalendarQueue
 from headgate.policy.qos.partitions import Partition, Table, Widths
+from headgate.policy.qos.schedule import ready
 from headgate.policy.qos.slope_slack import Expectant
 
 FORMULA = "first cell of slope and slack, at the expected output latency"
@@ -30,13 +33,16 @@ class Bucketing(Expectant):
     events: bool = True
     _partition: Partition = field(default=Partition((), ()), init=False)
     _tables: list[Table] = field(default_factory=list, init=False)
-    _before: list[list[int]] = field(default_factory=list, init=False)
+    _before: dict[int, list[int]] = field(default_factory=dict, init=False)
     _cells: dict[int, dict[int, None]] = field(default_factory=dict, init=False)
     _cell: list[int | None] = field(default_factory=list, init=False)
     _origin: list[float] = field(default_factory=list, init=False)
-    _queues: list[tuple[int, int]] = field(default_factory=list, init=False)
+    _followed: bool = field(default=False, init=False)
+    _pending: list[int] = field(default_factory=list, init=False)
+    _first: list[int] = field(default_factory=list, init=False)
     _calendar: CalendarQueue = field(default_factory=CalendarQueue, init=False, compare=False)
-    _due: dict[int, float] = field(default_factory=dict, init=False)
+    _until: list[float] = field(default_factory=list, init=False)
+    _wakes: list[float] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,12 +59,13 @@ class Bucketing(Expectant):
         if partition != self._partition or len(units) != len(self._cell):
             self._partition = partition
             self._clear(len(units))
-        self._queues = [(-1, -1)] * len(units)
-        self._before = [[] for _ in units]
+        self._pending, self._first = [-1] * len(units), [-1] * len(units)
+        self._followed = False
+        self._before = {}
         if self._prospects.carries:
             for i, unit in enumerate(units):
                 for k in unit.behind:
-                    self._before[k].append(i)
+                    self._before.setdefault(k, []).append(i)
 
     def choose(self, view: View) -> Decision | None:
         """Put units into their cells, and take the first."""
@@ -81,41 +88,53 @@ class Bucketing(Expectant):
 
     def _follow(self, view: View) -> int:
         """Move the units whose queues have changed, or whose time in a cell is over."""
-        seen = self._queues
-        changed = []
-        for i, queue in enumerate(view.queues):
-            n, at = seen[i]
-            if queue.pending != n or (n and queue.position != at):
-                seen[i] = (queue.pending, queue.position if queue.pending else -1)
-                changed.append(i)
-        moved = 0
-        for i in self._touched(changed):
-            if (due := self._due.pop(i, None)) is not None:
-                self._calendar.delete(due, i)
-            if view.queues[i].pending:
-                self._origin[i] = self._prospects.arrived(view, i) - self._prospects.ect(view, i)
-                self._assign(i, view.now)
+        pending, first, now = self._pending, self._first, view.now
+        touched = self._touched(self._changed(view))
+        moved = len(touched)
+        for _, i in self._calendar.pop_until(now):
+            self._wakes[i] = math.inf
+            if self._cell[i] is None or i in touched:
+                continue
+            if self._until[i] > now:
+                self._wake(i)
+            else:
+                self._assign(i, now)
                 moved += 1
+        for i in touched:
+            queue = view.queues[i]
+            pending[i] = queue.pending
+            if queue.pending:
+                first[i] = queue.position
+                self._origin[i] = self._prospects.origin(view, i)
+                self._assign(i, now)
             else:
                 self._leave(i)
-        for _, i in self._calendar.pop_until(view.now):
-            del self._due[i]
-            self._assign(i, view.now)
-            moved += 1
+                moved -= 1
         return moved
 
-    def _touched(self, changed: list[int]) -> Iterable[int]:
+    def _changed(self, view: View) -> Collection[int]:
+        """The units whose queues are not as they were."""
+        if view.changed is not None and self._followed:
+            return view.changed
+        self._followed = True
+        queues, pending, first = view.queues, self._pending, self._first
+        found = [*compress(range(len(queues)), map(ne, [queue.pending for queue in queues], pending))]
+        # As many tuples may wait as before, and yet be others.
+        waited = (i for units in self._cells.values() for i in units)
+        return found + [i for i in waited if queues[i].pending == pending[i] and queues[i].position != first[i]]
+
+    def _touched(self, changed: Collection[int]) -> Collection[int]:
         """With the units that count on what waits behind them."""
-        if not self._prospects.carries:
-            return changed
-        return dict.fromkeys(i for k in changed for i in (k, *self._before[k]))
+        if not self._before:
+            return dict.fromkeys(changed)
+        return dict.fromkeys(i for k in changed for i in (k, *self._before.get(k, ())))
 
     def _anew(self, view: View) -> int:
         """Assign all units that wait."""
         self._clear(len(view.queues))
-        waiting = sorted((i for i, queue in enumerate(view.queues) if queue.pending), key=self._rank.__getitem__)
+        waiting = sorted(ready(view), key=self._rank.__getitem__)
         for i in waiting:
-            self._origin[i] = self._prospects.arrived(view, i) - self._prospects.ect(view, i)
+            self._origin[i] = self._prospects.origin(view, i)
             self._assign(i, view.now)
         return len(waiting)
 
@@ -125,9 +144,18 @@ class Bucketing(Expectant):
             self._leave(i)
             self._cell[i] = cell
             self._cells.setdefault(cell, {})[i] = None
-        if self.events and until < math.inf:
-            self._due[i] = self._origin[i] + until
-            self._calendar.insert(self._due[i], i)
+        self._until[i] = self._origin[i] + until
+        if self.events:
+            self._wake(i)
+
+    def _wake(self, i: int) -> None:
+        """See to it that the calendar has the unit in time. Too early does no harm, and is seen to then."""
+        until, wakes = self._until[i], self._wakes[i]
+        if until < wakes:
+            if wakes < math.inf:
+                self._calendar.delete(wakes, i)
+            self._calendar.insert(until, i)
+            self._wakes[i] = until
 
     def _leave(self, i: int) -> None:
         cell = self._cell[i]
@@ -140,5 +168,6 @@ class Bucketing(Expectant):
         self._cell[i] = None
 
     def _clear(self, n: int) -> None:
-        self._cells, self._due, self._calendar = {}, {}, CalendarQueue()
+        self._cells, self._calendar = {}, CalendarQueue()
         self._cell, self._origin = [None] * n, [0.0] * n
+        self._until, self._wakes = [math.inf] * n, [math.inf] * n

@@ -43,6 +43,7 @@ class Prospects:
 
     def __init__(self, units: Sequence[Unit], train: Train, ect: Ect = "carried") -> None:
         self.units, self.train = units, train
+        self._whole = math.isinf(train.most) and math.isinf(train.slice)
         graphs = [combined(unit.graphs) for unit in units]
         self.graphs = tuple(dict.fromkeys(graphs))
         number = {graph: k for k, graph in enumerate(self.graphs)}
@@ -62,21 +63,24 @@ class Prospects:
 
     def length(self, view: View, unit: int) -> int:
         """Tuples of the unit's next train."""
-        return self.train.length(self.units[unit], view.queues[unit].pending)
+        pending = view.queues[unit].pending
+        return pending if self._whole else self.train.length(self.units[unit], pending)
 
     def arrived(self, view: View, unit: int) -> float:
         """When the tuples of the next train arrived, on average."""
         n = self.length(view, unit)
         return view.queues[unit].arrived(n) / n
 
+    def origin(self, view: View, unit: int) -> float:
+        """The time since which, at every moment, the expected output latency has passed."""
+        n = self.length(view, unit)
+        own = view.queues[unit].arrived(n) / n - self._fixed[unit] - self._each[unit] * n
+        return own - self._work_behind(view, unit)
+
     def ect(self, view: View, unit: int) -> float:
         """The expected computation time of the unit's next train."""
-        work = self._fixed[unit]
-        if self.carries:
-            for k in (unit, *self.units[unit].behind):
-                if view.queues[k].pending:
-                    work += self._each[k] * self.length(view, k)
-        return work
+        own = self._fixed[unit] + self._each[unit] * self.length(view, unit)
+        return own + self._work_behind(view, unit)
 
     def expected(self, view: View, ready: Sequence[int]) -> Expected:
         """Slope and slack of all units that wait."""
@@ -96,6 +100,11 @@ class Prospects:
         eol = view.now - self.arrived(view, unit) + ect
         slope, slack = graph.slope(eol), graph.slack(eol)
         return {"slope": slope, "slack": slack, "eol": eol, "ect": ect, "utility": graph.utility(eol)}
+
+    def _work_behind(self, view: View, unit: int) -> float:
+        if not self.carries:
+            return 0.0
+        return sum(self._each[k] * self.length(view, k) for k in self.units[unit].behind if view.queues[k].pending)
 
     def _work(self, ready: NDArray[np.intp], n: Floats) -> Floats:
         if not self._levels:
