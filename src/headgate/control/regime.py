@@ -15,6 +15,7 @@ from headgate.policy.trains import Train
 
 AUTO = "auto"
 _BEST = "bsd"
+_OF_GRAPHS = "qos"
 _INSIDE = "lsf"
 """Inside a class: its delay target holds for each of its queries, also for one that has few results."""
 _SHORTEST_SLICE = 0.05
@@ -27,7 +28,7 @@ _MOST = 200_000
 class Given:
     """What a regime depends on: the classes, and whether any was named; lanes, and the time of a run over nothing.
 
-    `most_alike` of the lanes are of one kind.
+    `most_alike` of the lanes are of one kind. There may be queries with QoS graphs.
     """
 
     classes: Sequence[QueryClass]
@@ -35,17 +36,22 @@ class Given:
     lanes: int
     most_alike: int
     empty_run: float
+    graphs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Regime:
-    """A policy by name and how it is made, the bounds of a run, and whether it fuses queries and goes by classes."""
+    """A policy by name and how it is made, the bounds of a run, and whether it fuses queries.
+
+    It may go by classes, or by QoS graphs.
+    """
 
     name: str
     make: Callable[[], Policy]
     bounds: Train
     fuses: bool
     by_class: bool
+    by_graph: bool = False
 
 
 def regime(
@@ -59,17 +65,21 @@ def regime(
     """The regime that a policy, bounds and options come to. A mistake in them is told here."""
     name = policy
     if name == AUTO:
-        name = by_class.default(given.most_alike) if given.named else _BEST
+        name = by_class.default(given.most_alike) if given.named else _OF_GRAPHS if given.graphs else _BEST
     classed = name not in POLICIES and name in SCHEDULERS
     bounds = _bounds(train, given.empty_run, _round(given.classes) if classed else None)
+    graphed = not classed and listed(name).graphs
     known = SCHEDULERS[name].options if classed else listed(name).options
     chosen = {**(_rounds(given.classes, known) if classed else {}), **(options or {})}
     if "train" in known:
         chosen["train"] = bounds
+    if "schedule" in known:
+        # A run is long against a decision.
+        chosen.setdefault("schedule", 1)
     make = partial(by_class.create, name, given.classes) if classed else partial(create, name)
     make(chosen)
-    fuses = (policy == AUTO or classed) if fuse is None else fuse
-    return Regime(name, partial(make, chosen), bounds, fuses, classed)
+    fuses = (policy == AUTO or classed or graphed) if fuse is None else fuse
+    return Regime(name, partial(make, chosen), bounds, fuses, classed, graphed)
 
 
 def _bounds(train: Train | Mapping[str, float] | None, empty: float, turn: float | None) -> Train:
