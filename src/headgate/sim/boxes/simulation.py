@@ -22,6 +22,8 @@ from headgate.sim.boxes.units import Plan
 
 Shed = Callable[[int, Sequence[Line]], int]
 """Told the time and all lines, it takes tuples out and says how many."""
+Superbox = Callable[[int, int, Sequence[Line]], Sequence[int]]
+"""Told the time, a unit and all lines, it says which boxes a run calls; at least one of them has tuples."""
 
 
 @dataclass
@@ -30,7 +32,8 @@ class Simulation:
 
     `plan` says what the units are and which boxes a run of each calls. A run that takes all that waits when it is
     chosen takes what waits when it begins, as `trains` allows. `passing` realises selectivities; `shed`, if there is
-    one, acts at each scheduling point. `remember` keeps the memory that queues take, after each change.
+    one, acts at each scheduling point; `superbox` makes up the calls of a run for the moment. `remember` keeps the
+    memory that queues take, after each change.
     """
 
     plan: Plan
@@ -40,6 +43,7 @@ class Simulation:
     trains: Trains = WHOLE
     passing: Passing | None = None
     shed: Shed | None = None
+    superbox: Superbox | None = None
     remember: bool = False
     on_decision: Callable[[float, Decision], None] | None = None
     on_call: Callable[[int, int, int], None] | None = None
@@ -120,7 +124,8 @@ class Simulation:
         """Call the boxes of a unit; those whose line is empty are passed over, and cost nothing."""
         started, spent, times = self._clock, self._spent, self._times
         made, entered = len(self._at), False
-        for box in self.plan.calls[run.unit]:
+        calls = self.superbox(started, run.unit, self._lines) if self.superbox else self.plan.calls[run.unit]
+        for box in calls:
             if self._next < len(times) and times[self._next] <= self._clock:
                 self._ingest()
             n = self._lines[box].pending
