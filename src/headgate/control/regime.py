@@ -26,24 +26,24 @@ _MOST = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a regime depends on: the classes, and whether any was named; lanes, and the time of a run over nothing.
+    """What a regime depends on: the classes, and whether any was named; whether queries have QoS graphs; lanes, and
+    the time of a run over nothing.
 
-    `most_alike` of the lanes are of one kind. There may be queries with QoS graphs.
+    `most_alike` of the lanes are of one kind.
     """
 
     classes: Sequence[QueryClass]
     named: bool
+    graphs: bool
     lanes: int
     most_alike: int
     empty_run: float
-    graphs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Regime:
-    """A policy by name and how it is made, the bounds of a run, and whether it fuses queries.
-
-    It may go by classes, or by QoS graphs.
+    """A policy by name and how it is made, the bounds of a run, and whether it fuses queries, and goes by classes or
+    by QoS graphs.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Regime:
     bounds: Train
     fuses: bool
     by_class: bool
-    by_graph: bool = False
+    by_graph: bool
 
 
 def regime(
@@ -74,7 +74,6 @@ def regime(
     if "train" in known:
         chosen["train"] = bounds
     if "schedule" in known:
-        # A run is long against a decision.
         chosen.setdefault("schedule", 1)
     make = partial(by_class.create, name, given.classes) if classed else partial(create, name)
     make(chosen)

@@ -582,7 +582,7 @@ class Engine:
         resident = self._residents.wanted
         graphs = any(query.qos for query in list(self._queries.values()))
         lanes = jobs + resident, max(jobs, resident)
-        return Given(self._all_classes(), bool(self._classes), *lanes, empty, graphs)
+        return Given(self._all_classes(), bool(self._classes), graphs, *lanes, empty)
 
     def _all_classes(self) -> list[QueryClass]:
         return self._classes.all([each.cls for each in list(self._queries.values()) if not each.draft.deadline])
