@@ -92,6 +92,7 @@ class Invented:
 
     def listen(self, hear):
         self._listeners.append(hear)
+        return lambda: self._listeners.remove(hear)
 
     def pause(self, name):
         self._change(name, "paused")

@@ -104,7 +104,7 @@ def test_a_query_is_told_at_length(client, shown):
     assert found["why_not"] == "ORDER BY needs all tuples of a window"
     assert (found["status"]["a"], found["status"]["b"]) == (0.04, 2e-6)
     assert found["results"]["columns"] == ["sym", "price", "n"]
-    assert {run["unit"] for run in found["runs"]} == {"board_0001"}
+    assert len(found["runs"]) == 3
     assert found["runs"][0]["terms"]["W"] == 0.123456
     assert found["deadline"]["reason"] == "others ran for 1.20 s in between"
 

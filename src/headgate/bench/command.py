@@ -45,6 +45,7 @@ BENCHMARKS = {
     "qos": Benchmark(
         "what results are worth by their QoS graphs under overload, and on Structured Streaming", tables.qos
     ),
+    "ui": Benchmark("an engine that is watched on its dashboard, against one that is not", tables.ui),
     "scale-queries": Benchmark("up to 100,000 queries on one engine", tables.scale_queries, drawn=True),
 }
 

@@ -252,6 +252,18 @@ def qos(rows: Rows) -> list[Table]:
     return [*found, decisions]
 
 
+def ui(rows: Rows) -> list[Table]:
+    """An engine that is watched, and the same alone."""
+    table = _numbers(
+        "a stretch of tuples", "round", "watched", "tuples per second", "CPU per million", "messages", "longest gap", "sent"
+    )
+    for row in rows:
+        seen = count(row.get("messages")), span(row.get("longest_gap")), size(row.get("bytes"))
+        rate, cpu = f"{row['per_second']:,.0f}", f"{row['cpu']:.2f} s"
+        table.add_row(str(row["round"]), _yes(row["served"]), rate, cpu, *seen)
+    return [table]
+
+
 def _numbers(title: str, first: str, *others: str) -> Table:
     """A table of a name, or the first number, and numbers."""
     table = Table(title=title or None, title_justify="left", title_style="bold")

@@ -692,17 +692,26 @@ class Engine:
         """Whether it has started and is not stopping."""
         return self._started and not self._ending
 
-    def listen(self, hear: Callable[[Entry], None]) -> None:
-        """Have somebody hear every entry of the record, in the threads that make them: it has to be quick."""
-        self._recorder.listeners = (*self._recorder.listeners, hear)
+    def listen(self, hear: Callable[[Entry], None]) -> Callable[[], None]:
+        """Have somebody hear every entry of the record, in the threads that make them: it has to be quick.
+
+        Gives what ends that.
+        """
+        recorder = self._recorder
+        recorder.listeners = (*recorder.listeners, hear)
+
+        def end() -> None:
+            recorder.listeners = tuple(each for each in recorder.listeners if each != hear)
+
+        return end
 
     def serve(self, host: str = "127.0.0.1", port: int = 4050, token: str | None = None) -> "Server":
         """Serve the dashboard and the metrics until the engine stops; on the next free port if this one is taken.
 
         Gives the server, with its `address` and the `token` without which nothing can be changed there.
         """
-        if self._server:
-            raise InputError("an engine is served once", "a second server", f"It is at {self._server.address}.")
+        if self._server and not self._server.closed:
+            raise InputError("an engine has one server", "a second one", f"It is served at {self._server.address}.")
         from headgate.web.live import OnEngine  # noqa: PLC0415 - only who is served needs a server
         from headgate.web.server import Server  # noqa: PLC0415
 

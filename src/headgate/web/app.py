@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 from anyio import to_thread
@@ -112,7 +113,7 @@ class Pages:
         frame, journal = self._watch.frame, self._watch.journal
         status = next((asdict(each) for each in frame.snapshot.queries if each.name == name), None)
         unit = status["unit"] if status else name
-        runs = [asdict(run) for run in journal.since(Ran, 0, journal.count) if run.unit == unit][-_RUNS:]
+        runs = [_told(run) for run in journal.since(Ran, 0, journal.count) if run.unit == unit][-_RUNS:]
         changes = [asdict(each) for each in journal.since(Changed, 0, journal.count) if each.unit in (unit, name)]
         iterations = [asdict(each) for each in journal.since(Iterated, 0, journal.count) if each.query == name]
         deadline = next((asdict(each) for each in frame.snapshot.deadlines if each.name == name), None)
@@ -160,6 +161,12 @@ class Pages:
         except (HeadgateError, ValueError) as error:
             return _error(400, str(error))
         return JSONResponse({"done": True})
+
+
+def _told(run: Ran) -> dict[str, Any]:
+    """A run as a page shows it."""
+    names = ("lane", "started", "finished", "n", "results", "formula", "over", "error")
+    return {**{name: getattr(run, name) for name in names}, "terms": dict(run.terms)}
 
 
 async def _form(request: Request) -> dict[str, str]:

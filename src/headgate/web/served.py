@@ -62,8 +62,8 @@ class Served(Protocol):
     def described(self, name: str) -> Description:
         """A query at length; raises an InputError if there is none of that name."""
 
-    def listen(self, hear: Callable[[Entry], None]) -> None:
-        """Have somebody hear every entry of the record from now on."""
+    def listen(self, hear: Callable[[Entry], None]) -> Callable[[], None]:
+        """Have somebody hear every entry of the record from now on; gives what ends that."""
 
     def pause(self, name: str) -> None:
         """Stop running a query or reading a stream for now."""

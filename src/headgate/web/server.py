@@ -46,6 +46,11 @@ class Server:
         self._thread.start()
         return self
 
+    @property
+    def closed(self) -> bool:
+        """Whether it answers no more."""
+        return self._pages.over
+
     def close(self) -> None:
         """Answer no more."""
         self._pages.over = self._server.should_exit = True

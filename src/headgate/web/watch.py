@@ -3,7 +3,7 @@
 import json
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headgate.engine.gentle import gently
@@ -38,15 +38,17 @@ class Watch:
         self._lock = threading.Lock()
         self._texts: dict[tuple[str, bool], str] = {}
         self._over = threading.Event()
+        self._deaf: Callable[[], None] = lambda: None
         self._thread = threading.Thread(target=self._keep_looking, name="headgate-watch", daemon=True)
 
     def start(self) -> None:
         """Begin to look."""
-        self._served.listen(self.journal.hear)
+        self._deaf = self._served.listen(self.journal.hear)
         self._thread.start()
 
     def close(self) -> None:
         """Look no more."""
+        self._deaf()
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()
