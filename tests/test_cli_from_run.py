@@ -53,6 +53,7 @@ def record(folder, policy="bsd", lanes=1, *, until=math.inf):
             self.policy = create(name, options)
             self.prepare, self.choose = self.policy.prepare, self.policy.choose
             self.stands = Counter()
+            self.free = [0.0] * lanes
 
         def observe(self, outcome):
             unit, n = UNITS[outcome.run.unit], outcome.run.train
@@ -60,6 +61,9 @@ def record(folder, policy="bsd", lanes=1, *, until=math.inf):
             done = sum(self.stands[unit.name, s] for s in unit.streams)
             taken = mixed[done : done + n]
             finished = START + outcome.finished
+            # Of the lanes that were free, the one that was so for the shortest time.
+            lane = max((at, i) for i, at in enumerate(self.free) if at <= outcome.started)[1]
+            self.free[lane] = outcome.finished
             positions = {}
             for stream in unit.streams:
                 lo = self.stands[unit.name, stream]
@@ -73,7 +77,7 @@ def record(folder, policy="bsd", lanes=1, *, until=math.inf):
                     n=n,
                     started=START + outcome.started,
                     finished=finished,
-                    lane=0,
+                    lane=lane,
                     results=n,
                     response=Response.of(np.array([finished - t for t, _, _ in taken])),
                     formula="",

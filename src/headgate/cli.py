@@ -17,6 +17,7 @@ from headgate.engine.command import register as register_engine
 from headgate.errors import HeadgateError, InputError
 from headgate.experiments.command import register as register_reproduce
 from headgate.printed import WIDE, finite, stdout
+from headgate.sim.command import register as register_whatif
 
 if TYPE_CHECKING:
     from headgate.sim.scenario import Scenario, ScenarioResult
@@ -202,6 +203,7 @@ def policies(
 
 
 register_engine(app)
+register_whatif(app)
 register_reproduce(app)
 register_bench(app)
 register_demo(app)

@@ -144,12 +144,12 @@ def run(progress: Progress) -> Report:
     spark = session()
     spark.sparkContext.setLogLevel("ERROR")
     try:
-        with tempfile.TemporaryDirectory() as folder, _bed(spark, Path(folder)) as bed:
+        with tempfile.TemporaryDirectory() as folder, opened(spark, Path(folder)) as bed:
             progress("calibrating the capacity")
             rate = bed.capacity()
             progress(f"the capacity is {rate:,.0f} tuples per second")
             found += _rounds(bed, rate, progress)
-        with tempfile.TemporaryDirectory() as folder, _bed(spark, Path(folder), ALIKE_CLASSES) as bed:
+        with tempfile.TemporaryDirectory() as folder, opened(spark, Path(folder), ALIKE_CLASSES) as bed:
             progress("calibrating the capacity for queries that are alike")
             alike = bed.capacity()
             for mode in SHARED:
@@ -174,7 +174,7 @@ def _heard(cls: Class, heard: Sequence[tuple[float, Floats]]) -> Row:
     return {"p50": p50, "p99": p99, "mean": mean, "within": within, "loss": 0.0, "pending": None}
 
 
-def _rounds(bed: "_Bed", rate: float, progress: Progress) -> Iterator[Row]:
+def _rounds(bed: "Bed", rate: float, progress: Progress) -> Iterator[Row]:
     for way in WAYS:
         for load in LOADS:
             progress(f"{way.name} at {load:g} times the capacity")
@@ -189,7 +189,8 @@ def _rounds(bed: "_Bed", rate: float, progress: Progress) -> Iterator[Row]:
 
 
 @contextmanager
-def _bed(spark: Any, folder: Path, classes: Sequence[Class] = CLASSES) -> Iterator["_Bed"]:  # noqa: ANN401 - a session
+def opened(spark: Any, folder: Path, classes: Sequence[Class] = CLASSES) -> Iterator["Bed"]:  # noqa: ANN401 - a session
+    """An engine with all classes, which has begun."""
     source = Played(rows(0, np.empty(0)).schema, rows)
     with Engine(spark, folder) as engine:
         engine.stream("load", source)
@@ -198,11 +199,11 @@ def _bed(spark: Any, folder: Path, classes: Sequence[Class] = CLASSES) -> Iterat
             for i in range(QUERIES):
                 engine.query(f"{cls.name}{i}", sql(cls.steps, i), sink=discard(), cls=cls.name, limit="300s")
         engine.start("cqc", shed="none")
-        yield _Bed(engine, source, folder / RECORD, classes)
+        yield Bed(engine, source, folder / RECORD, classes)
 
 
 @dataclass
-class _Bed:
+class Bed:
     """An engine with all classes over one stream that the benchmark feeds."""
 
     engine: Engine
@@ -241,7 +242,7 @@ class _Bed:
         self.source.play(arrivals)
         time.sleep(max(0.0, began + float(arrivals[-1]) - time.time()))
         after, entries = self.engine.status(), self._entries()
-        self._clear()
+        self.clear()
         for cls in self.classes:
             runs = _runs(cls, entries, began)
             seen = _seen(cls, before, after, runs) | {"work": self.work[cls.name]}
@@ -260,7 +261,7 @@ class _Bed:
             self._read = file.tell()
         return [json.loads(line) for line in lines]
 
-    def _clear(self) -> None:
+    def clear(self) -> None:
         """Drop what is left over, so that the next round begins with nothing."""
         self.engine.switch("cqc", shed=Shed("common", "aurora", {"headroom": 1e-3}))
         self._drain(lambda: any(q.pending for q in self.engine.status().queries))

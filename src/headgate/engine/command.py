@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     app.command(epilog="Example: headgate run examples/pipelines/market.yaml --for 30s")(run)
     app.command(epilog="Example: headgate top examples/pipelines/market.state")(top)
-    app.command(epilog="Example: headgate explain examples/pipelines/market.yaml")(explain)
+    app.command(epilog="Example: headgate explain examples/pipelines/market.state --at -5s")(explain)
 
 
 def run(
@@ -142,12 +142,32 @@ def top(
 
 
 def explain(
-    pipeline: Annotated[Path, typer.Argument(help="The pipeline, a YAML file.")],
+    what: Annotated[
+        Path, typer.Argument(metavar="PIPELINE|RUN", help="A pipeline, a YAML file; or a run, its state folder.")
+    ],
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Of a run: the moment, 12.5s after its start, -5s before its end, or 14:03:22."
+        ),
+    ] = None,
+    of_tuple: Annotated[
+        str | None, typer.Option("--tuple", metavar="STREAM:NUMBER", help="Of a run: what became of a tuple.")
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of a run: with whom a query ran, what it lost, why it was late."),
+    ] = None,
     as_json: _Json = False,
 ) -> None:
-    """Show how the queries of a pipeline would run, without running it: which together, what is shared, why not."""
-    if pipeline.is_dir():
-        raise InputError("explain takes a pipeline file", f"the folder '{pipeline}'", "Name a YAML file.")
+    """Show how the queries of a pipeline would run, without running it; or why something happened in a run."""
+    if what.is_dir() or what.suffix == ".jsonl":
+        _explain_run(what, at, of_tuple, query, as_json=as_json)
+        return
+    if at or of_tuple or query:
+        got = "--at" if at else "--tuple" if of_tuple else "--query"
+        raise InputError(f"{got} is about a run", f"'{what}', which is no folder", "Name the state folder of a run.")
+    pipeline = what
     from headgate.engine.pipeline import load
 
     loaded = load(pipeline)
@@ -162,6 +182,23 @@ def explain(
     console = stdout()
     console.print(Text(f"{loaded.name}: {len(found.queries):,} queries", style="bold"))
     for part in shown(found):
+        console.print(part, soft_wrap=isinstance(part, Text))
+
+
+def _explain_run(folder: Path, at: str | None, of_tuple: str | None, query: str | None, *, as_json: bool) -> None:
+    from headgate.engine.explain.run import of_run
+    from headgate.engine.explain.told import told
+    from headgate.printed import finite
+    from headgate.record import read
+
+    recorded = read(folder)
+    found = of_run(recorded, at, of_tuple, query)
+    if as_json:
+        document = {"record": str(recorded.path), **{name: asdict(part) for name, part in found.items()}}
+        typer.echo(json.dumps(finite(document), indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    console = stdout()
+    for part in told(found):
         console.print(part, soft_wrap=isinstance(part, Text))
 
 
@@ -275,6 +312,7 @@ def _planned(pipeline: "Pipeline", err: Console) -> "Engine":
                     channel=pipeline.channel,
                     sync=pipeline.sync,
                     master=pipeline.master,
+                    jars=pipeline.jars,
                 )
         except HeadgateError:
             raise
@@ -309,6 +347,7 @@ class _Counting:
 
     def __init__(self, engine: "Engine", tell: Callable[[int], None]) -> None:
         self.query_class, self.stream, self.table = engine.query_class, engine.stream, engine.table
+        self.refreshing = engine.refreshing
         self._engine, self._tell, self._n = engine, tell, 0
 
     def query(self, name: str, sql: str, /, **settings: Any) -> None:  # noqa: ANN401 - as the engine has them

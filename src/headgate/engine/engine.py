@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -41,7 +42,7 @@ from headgate.engine.memory import uncollected
 from headgate.engine.placing import Placing
 from headgate.engine.prepared import Views
 from headgate.engine.query import Definition, LiveQuery
-from headgate.engine.regime import AUTO, Given, Wish, managed, regime
+from headgate.engine.regime import AUTO, Given, Wish, managed, regime, shed_as
 from headgate.engine.resident.lane import Channel
 from headgate.engine.residents import Residents
 from headgate.engine.riding import Riding
@@ -68,7 +69,7 @@ from headgate.model.deadlines import Deadline
 from headgate.model.qos import LatencyGraph
 from headgate.policy.clustered_bsd import ClusteredBsd
 from headgate.policy.trains import Train
-from headgate.record import Arrived, Began, Entry, Recorder
+from headgate.record import Arrived, Began, Classed, Entry, Recorder, Refused
 
 if TYPE_CHECKING:
     from headgate.web.server import Server
@@ -389,6 +390,7 @@ class Engine:
         if isinstance(unit, DeadlineUnit):
             found = keeper.admit(unit)
             if found.kind == "refuse":
+                self._recorder.append(Refused(time.time(), query.name, f"{found.reason}. {found.remedy}"))
                 rule = "a query with a deadline fits beside those that run"
                 raise InputError(rule, found.reason, found.remedy)
             if found.kind == "reduce":
@@ -565,7 +567,21 @@ class Engine:
         self._began = time.time()
         bounds = {"most": chosen.bounds.most, "slice": chosen.bounds.slice}
         written = {"train": bounds, **self._wish.options}
-        self._recorder.append(Began(self._began, chosen.name, written, len(self._scheduler.lanes)))
+        resident, shed = self._residents.wanted, shed_as(self._wish, given)
+        classes = tuple(Classed(c.name, c.priority, _known(c.delay_target)) for c in given.classes)
+        self._recorder.append(
+            Began(
+                self._began,
+                chosen.name,
+                written,
+                given.lanes,
+                resident,
+                classes,
+                given.named,
+                asdict(shed) if shedding else None,
+                given.empty_run,
+            )
+        )
         for query in list(self._queries.values()):
             query.forget()
         keeper = Timekeeper(self._wish.deadlines, self._streams, self._manifest, self._recorder)
@@ -857,6 +873,10 @@ def _deadline(shape: Window | None, given: str | float | None, weight: float) ->
         remedy = "Give the query a window, as in window='10s', slide='2s'."
         raise InputError("a deadline is for the results of windows", "no window", remedy)
     return Deadline(shape.size / _MICROS, shape.slide / _MICROS, due, weight)
+
+
+def _known(target: float) -> float | None:
+    return target if math.isfinite(target) else None
 
 
 def _different(unit: LiveUnit) -> Sequence[LiveQuery]:

@@ -10,7 +10,7 @@ from headgate.control import regime as chosen
 from headgate.control.dilos import Mode
 from headgate.control.regime import AUTO, Given, Regime
 from headgate.engine.log.stream import StreamLog
-from headgate.engine.shedding import Shed, Shedding, shedding
+from headgate.engine.shedding import Shed, Shedding
 from headgate.engine.timekeeper import Deadlines
 from headgate.policy.trains import Train
 
@@ -45,4 +45,4 @@ def shed_as(wish: Wish, given: Given) -> Shed:
 def managed(wish: Wish, given: Given, logs: Mapping[str, StreamLog]) -> Shedding | None:
     """The load management that a wish comes to; None if nothing is shed."""
     shed = shed_as(wish, given)
-    return None if shed.mode == "none" else shedding(shed, given.classes, logs, given.lanes, time.time())
+    return None if shed.mode == "none" else Shedding(shed, given.classes, logs, given.lanes, time.time())

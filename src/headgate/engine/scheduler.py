@@ -5,11 +5,13 @@ import math
 import sqlite3
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
+
+import numpy as np
 
 from headgate.engine.evaluation.closed import Closed
 from headgate.engine.evaluation.protocol import NOTHING, Waiting
@@ -20,17 +22,19 @@ from headgate.engine.log.manifest import Manifest
 from headgate.engine.query import Answered, LiveQuery
 from headgate.engine.running import Done, message, run
 from headgate.engine.shedding import Shedding
+from headgate.engine.sql.plan import PerTrain
 from headgate.engine.timekeeper import Timekeeper
 from headgate.engine.units import MOST_SEGMENTS, LiveUnit, SingleUnit, model, segments
 from headgate.model.unit import Unit
-from headgate.monitor.responses import Punctuality
+from headgate.monitor.responses import Punctuality, magnitudes
 from headgate.monitor.statistics import Measured
 from headgate.monitor.utility import AverageQos, Worth
 from headgate.policy.classes.scheduler import WHOLE, ByClass
 from headgate.policy.deadlines import DeadlinesFirst
 from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
 from headgate.policy.trains import Train
-from headgate.record import Changed, Managed, Planned, Ran, Recorder
+from headgate.policy.worthwhile import length, unripe
+from headgate.record import Changed, Dropped, Managed, Planned, Ran, Reason, Recorder
 from headgate.shed.droppers import Drop
 
 _TICK = 0.2
@@ -38,10 +42,6 @@ _TICK = 0.2
 
 _AGAIN = 0.5
 """Seconds until a change is tried again that could not be written."""
-
-_RIPE, _OVERRIPE, _WORTH = 0.1, 0.4, 5.0
-"""A run is put off for so much of the delay target while its work is less than so many times its overhead; or longer,
-up to so much of the target, if the overhead of all runs of the lane would not be as small."""
 
 _LOSSES, _ERRORS = 2, 3
 """So many lanes lost, or errors, in a row, and a unit is taken apart to find out whose fault it is."""
@@ -456,7 +456,9 @@ class Scheduler:
         for policy in self._policies.values():
             if found.changed and (by_class := _by_class(policy)):
                 by_class.share(found.shares)
-        self._recorder.append(Managed(now, found.drops, dict(found.shares), dict(found.usage)))
+        orders = {name: Reason(order.why.formula, order.why.terms) for name, order in found.orders.items()}
+        why = Reason(found.why.formula, found.why.terms)
+        self._recorder.append(Managed(now, found.drops, found.shares, found.usage, orders, why))
 
     def _policy(self, lane: Lane) -> Policy | None:
         """What decides for lanes of this kind."""
@@ -496,25 +498,10 @@ class Scheduler:
         self._begin(lane)
 
     def _ripe(self, queues: list[Waiting], now: float) -> list[Waiting]:
-        """The queues without those that are worth more later: what waits is little work against a run's overhead.
-
-        A class with a delay target waits for a part of that at most, and only where another one has work to do.
-        """
-        costs = [unit.cost for unit in self._models]
-        all_round = _WORTH * sum(cost.a for cost, queue in zip(costs, queues, strict=True) if queue.pending)
-
-        def patience(i: int) -> float:
-            target = self.targets.get(self.units[i].cls, 0.0)
-            return min(_OVERRIPE * target, max(_RIPE * target, all_round))
-
-        green = {
-            i
-            for i, queue in enumerate(queues)
-            if queue.pending and now - queue.oldest < patience(i) and costs[i].b * queue.pending < _WORTH * costs[i].a
-            if not isinstance(self.units[i], DeadlineUnit)
-        }
-        if not green or not any(queue.pending for i, queue in enumerate(queues) if i not in green):
-            return queues
+        """The queues without those that are worth more later. A deadline waits for nobody."""
+        timed = [isinstance(unit, DeadlineUnit) for unit in self.units]
+        targets = [0.0 if t else self.targets.get(u.cls, 0.0) for u, t in zip(self.units, timed, strict=True)]
+        green = unripe(now, queues, [unit.cost for unit in self._models], targets)
         return [NOTHING if i in green else queue for i, queue in enumerate(queues)]
 
     def _takes(self, lane: Lane, unit: LiveUnit) -> bool:
@@ -523,14 +510,9 @@ class Scheduler:
         return lane.kind == ("resident" if resident else "jobs")
 
     def _length(self, run: Run, pending: int) -> int:
-        """Tuples of a run: at least as much work as the job itself, or a slice shorter than that would stall all.
-
-        Where tuples are dropped, so many more are passed.
-        """
-        cost = self._models[run.unit].cost
-        least = cost.a / cost.b if cost.b else 0.0
+        """Tuples of a run; where some are dropped, so many more are passed."""
         kept = 1 - max((drop.percent for drop in self._drops(self.units[run.unit]).values()), default=0) / 100
-        return max(run.train, int(min(max(run.train, least) / kept, pending, self._most)))
+        return length(run.train, pending, self._models[run.unit].cost, kept, self._most)
 
     def _drops(self, unit: LiveUnit) -> Mapping[str, Drop]:
         """What is dropped of each stream that a unit reads."""
@@ -716,6 +698,11 @@ class Scheduler:
 
     def _record(self, assigned: _Assigned, lane: Lane, unit: LiveUnit, done: Done) -> None:
         why = assigned.decision.why
+        parts = {stream: unit.rates[stream].parts(*passed) for stream, passed in done.positions.items()}
+        dropped = {
+            s: tuple(Dropped(lo, hi, *drop) for lo, hi, drop in some if drop.percent) for s, some in parts.items()
+        }
+        times = [magnitudes(each.times) for each in done.waited]
         self._recorder.append(
             Ran(
                 assigned.decided,
@@ -731,6 +718,9 @@ class Scheduler:
                 dict(why.terms),
                 assigned.over,
                 done.error or (done.bad.get(unit.queries[0].name) if len(unit.queries) == 1 else None),
+                done.shed,
+                {stream: some for stream, some in dropped.items() if some},
+                Counter(np.concatenate(times).tolist()) if times else {},
                 utility=done.utility,
             )
         )
@@ -746,6 +736,9 @@ def _planned(unit: LiveUnit, measured: Unit, now: float) -> Planned:
     S = sum(segment.S for segment in measured.segments)
     first = unit.queries[0]
     at = dict(first.progress.cursors)
+    kind: Literal["jobs", "resident"] = "resident" if unit.in_kernel else "jobs"
+    alone = None if unit.in_kernel else first.why_not
+    windows = not isinstance(first.draft.plan, PerTrain)
     graphs = tuple(graph.points for graph in measured.graphs)
     cost = measured.cost
-    return Planned(now, unit.name, segments(unit), first.cls, at, cost.a, cost.b, S, graphs=graphs)
+    return Planned(now, unit.name, segments(unit), unit.cls, at, cost.a, cost.b, S, kind, alone, windows, graphs)

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,16 @@ def magnitudes(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """The class of magnitude of each value."""
     found: NDArray[np.int64] = np.floor(_PER_DECADE * np.log10(np.maximum(values, _LEAST))).astype(np.int64)
     return found
+
+
+def quantile(spread: Mapping[int, float], share: float, most: float = math.inf) -> float:
+    """The value that this share of all stays below, by how many have each magnitude; none is above `most`."""
+    left = share * sum(spread.values())
+    for magnitude in sorted(spread):
+        left -= spread[magnitude]
+        if left <= 0 < spread[magnitude]:
+            return min(most, float(10 ** ((magnitude + 0.5) / _PER_DECADE)))
+    return math.nan
 
 
 @dataclass
@@ -47,12 +57,7 @@ class Responses:
 
     def quantile(self, share: float) -> float:
         """The value that this share of all stays below, to the class of magnitude."""
-        left = share * self.count
-        for magnitude in sorted(self._classes):
-            left -= self._classes[magnitude]
-            if left <= 0:
-                return min(self.most, float(10 ** ((magnitude + 0.5) / _PER_DECADE)))
-        return math.nan
+        return quantile(self._classes, share, self.most)
 
     def __add__(self, other: "Responses") -> "Responses":
         return Responses(

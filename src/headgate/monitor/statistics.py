@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from headgate.model.operator import Cost
 from headgate.model.parameters import Segment, Stage
-from headgate.model.unit import Basis, Unit
+from headgate.model.qos import LatencyGraph
+from headgate.model.unit import Basis, Entry, Unit
 from headgate.monitor.estimators import Average, TrainCost
 from headgate.policy.protocol import Outcome
 
@@ -93,6 +94,12 @@ def _unsure(guess: Cost) -> Cost:
 def _longest(unit: Unit) -> float:
     """The ideal time of the unit's slowest query."""
     return max((s.T for s in unit.segments), default=1.0)
+
+
+def known(name: str, number: int, cls: str, cost: Cost, S: float, graphs: tuple[LatencyGraph, ...] = ()) -> Unit:
+    """A unit of which this is known: one segment, with the ideal time of a tuple in a job of its own."""
+    segment = Segment(name, (Stage(cost.b, max(LEAST_SHARE, S)),), cost.of(1))
+    return Unit(number, Entry(name), (name,), (segment,), cost, Basis((segment,), cost), cls=cls, graphs=graphs)
 
 
 def unknown(units: Sequence[Unit]) -> tuple[Unit, ...]:

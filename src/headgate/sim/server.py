@@ -170,7 +170,7 @@ class Server:
         self.served = [Served(spec.name, spec.cls, spec.cost) for spec in self.specs]
         self.spread: list[dict[int, float]] = [{} for _ in self.specs]
         self.shedding = Shedding(service.shed, workload.classes, service.lanes, 0.0) if service.shed else None
-        self._clock, self._handover = workload.start, workload.handover
+        self._clock, self._handover, self._pace = workload.start, workload.handover, workload.pace
         kinds = {"jobs": service.jobs, "resident": service.resident}
         self._lanes = [_Lane(kind, i, n) for kind, n in kinds.items() for i in range(n)]
         self._idle = set(self._lanes)
@@ -290,9 +290,14 @@ class Server:
         spec, queue = self.specs[run.unit], self._queues[run.unit]
         queue.decide(queue.place + run.train, self._percent(run.unit))
         at = queue.read(run.train)
-        started = self.now + self._handover
-        finish = started + spec.cost.of(len(at)) * spec.pace(self._clock + started)
+        started = self._after(lane, self.now, self._handover)
+        finish = self._after(lane, started, spec.cost.of(len(at)))
         heapq.heappush(self._ends, _Running(finish, next(self._ticks), started, lane, run, at, runs))
+
+    def _after(self, lane: _Lane, time: float, work: float) -> float:
+        """When a lane has done so much that begins then."""
+        pace = self._pace.get(lane.kind)
+        return pace.finish(time, work) if pace else time + work
 
     def _end(self, ended: _Running) -> None:
         finish, _, started, lane, run, at, rest = ended

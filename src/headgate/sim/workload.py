@@ -1,10 +1,8 @@
 """Workloads of whole trains: units, and the times at which the tuples of their streams arrive; or a recorded run."""
 
-import bisect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +11,11 @@ from numpy.typing import NDArray
 from headgate.errors import InputError
 from headgate.model.classes import QueryClass
 from headgate.model.operator import Cost
-from headgate.model.parameters import Segment, Stage
-from headgate.model.unit import Basis, Entry, Unit
-from headgate.monitor.statistics import LEAST_SHARE
+from headgate.model.qos import LatencyGraph
+from headgate.model.unit import Unit
+from headgate.monitor.statistics import known
 from headgate.record import Life, Recorded
+from headgate.sim.pace import Pace, paces
 
 Floats = NDArray[np.float64]
 
@@ -36,8 +35,7 @@ class UnitSpec:
 
     It reads the tuples of each stream from the place `first` on, up to the place `last`. It does not run in the
     stretches [from, to) in which it is `away`, is not there before `since`, nor after `until` once it has read all.
-    A policy knows all that, unless `beliefs` say what it takes it for. Its runs take so many times as long as they
-    should as `paces` has from a time on.
+    A policy knows all that, unless `beliefs` say what it takes it for.
     """
 
     name: str
@@ -53,7 +51,7 @@ class UnitSpec:
     kind: str = "jobs"
     since: float = -math.inf
     until: float = math.inf
-    paces: tuple[tuple[float, float], ...] = ()
+    graphs: tuple[LatencyGraph, ...] = ()
 
     def __post_init__(self) -> None:
         for _, a, b, S in (self.truth, *self.beliefs):
@@ -74,16 +72,9 @@ class UnitSpec:
         """What the unit is."""
         return Belief(-math.inf, self.a, self.b, self.S)
 
-    def pace(self, time: float) -> float:
-        """How many times as long a run takes as it should that begins then."""
-        at = bisect.bisect_right(self.paces, (time, math.inf)) - 1
-        return self.paces[max(0, at)][1] if self.paces else 1.0
-
     def numbered(self, number: int, belief: Belief) -> Unit:
-        """The unit as a policy knows it, with the ideal time of a tuple in a job of its own."""
-        cost = Cost(belief.a, belief.b)
-        segment = Segment(self.name, (Stage(belief.b, max(LEAST_SHARE, belief.S)),), cost.of(1))
-        return Unit(number, Entry(self.name), (self.name,), (segment,), cost, Basis((segment,), cost), cls=self.cls)
+        """The unit as a policy knows it."""
+        return known(self.name, number, self.cls, Cost(belief.a, belief.b), belief.S, self.graphs)
 
 
 @dataclass(frozen=True)
@@ -91,8 +82,8 @@ class Workload:
     """Units, and the times at which the tuples of their streams arrive, ascending.
 
     Where tuples come in trains, `readable` has the times from which on they can be read. The clock starts at
-    `start`; results that are not there at `until` do not count. Units are of the `classes`, if there are any; a run
-    begins `handover` seconds after it was decided.
+    `start`; results that are not there at `until` do not count. Units are of the `classes`, if there are any. A run
+    begins after `handover` seconds of work, and lanes of a kind may have a `pace`, from the start on.
     """
 
     units: tuple[UnitSpec, ...]
@@ -102,6 +93,7 @@ class Workload:
     until: float = math.inf
     classes: tuple[QueryClass, ...] = ()
     handover: float = 0.0
+    pace: Mapping[str, Pace] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for unit in self.units:
@@ -124,12 +116,11 @@ class Workload:
     def from_record(cls, recorded: Recorded) -> "Workload":
         """The tuples and units of a recorded run.
 
-        A unit costs what the run took it for in the end, as many times more or less as its runs of the same time did,
-        and yields what it did on average; a policy hears of its statistics when that of the run did. A unit that was
-        removed has the tuples that it had read by then. If the run had served everything in the end, so does the
-        replay, else it stops when the run did.
+        A unit costs and yields what it did on average, on a machine that is as fast at each moment as it was; a
+        policy hears of its statistics when that of the run did. A unit that was removed has the tuples that it had
+        read by then. If the run had served everything in the end, so does the replay, else it stops when the run did.
         """
-        streams = recorded.streams
+        streams, found = recorded.streams, paces(recorded)
 
         def places(numbers: Mapping[str, int]) -> dict[str, int]:
             return {name: int(np.searchsorted(streams[name].numbers, number)) for name, number in numbers.items()}
@@ -138,8 +129,8 @@ class Workload:
             UnitSpec(
                 name=life.latest.unit,
                 streams=tuple(life.latest.reads),
-                a=life.latest.a,
-                b=life.latest.b,
+                a=cost.a,
+                b=cost.b,
                 S=_yield(life),
                 cls=life.latest.cls,
                 first=places(life.planned[0].reads),
@@ -149,9 +140,9 @@ class Workload:
                 kind=life.latest.kind,
                 since=life.planned[0].time,
                 until=max((ran.finished for ran in life.ran), default=-math.inf) if life.removed else math.inf,
-                paces=_paces(life),
+                graphs=tuple(LatencyGraph(points) for points in life.latest.graphs),
             )
-            for life in recorded.lives
+            for life, cost in zip(recorded.lives, found.costs, strict=True)
         )
         drained = recorded.measured.overall.waiting == 0
         return cls(
@@ -161,7 +152,8 @@ class Workload:
             recorded.began.time,
             math.inf if drained else recorded.ended,
             recorded.classes,
-            _handover(recorded),
+            found.handover,
+            found.pace,
         )
 
 
@@ -169,21 +161,3 @@ def _yield(life: Life) -> float:
     """Results per tuple that was not dropped."""
     kept = life.served.tuples - life.served.shed
     return life.served.results / kept if kept else life.latest.S
-
-
-def _paces(life: Life) -> tuple[tuple[float, float], ...]:
-    """How many times as long each run took as the unit's cost says, by when it began."""
-    cost = Cost(life.latest.a, life.latest.b)
-    ran = [ran for ran in life.ran if ran.error is None and ran.n > ran.shed]
-    # Not to the last digit: times since the epoch have none to spare.
-    paces = [(each.started, round((each.finished - each.started) / cost.of(each.n - each.shed), 6)) for each in ran]
-    return tuple(sorted(paces))
-
-
-def _handover(recorded: Recorded) -> float:
-    """Seconds from a decision to the beginning of its first run: the median."""
-    found: dict[tuple[int, float], float] = {}
-    for ran in recorded.ran:
-        key = ran.lane, ran.time
-        found[key] = min(found.get(key, math.inf), ran.started - ran.time)
-    return round(max(0.0, median(found.values())), 6)

@@ -24,7 +24,7 @@ def shown(explanation: Explanation) -> Iterator[RenderableType]:
         said = "fusing is off: a policy is named, or the file says fuse: false; with fuse: true, queries run together"
         yield Text(said, style="yellow")
     if explanation.classes:
-        yield from _headed("classes", _classes(explanation.classes))
+        yield from headed("classes", _classes(explanation.classes))
     members: list[list[Query]] = [[] for _ in explanation.units]
     for query in kernel:
         members[query.unit or 0].append(query)
@@ -33,16 +33,16 @@ def shown(explanation: Explanation) -> Iterator[RenderableType]:
         if unit.queries > 1:
             yield from _unit(unit, queries)
     if singles := [(unit, queries[0]) for unit, queries in both if unit.queries == 1]:
-        yield from _headed("in units of their own", _singles(singles))
+        yield from headed("in units of their own", _singles(singles))
     if spark:
-        yield from _headed("on Spark plans of their own", _spark(spark))
+        yield from headed("on Spark plans of their own", _spark(spark))
 
 
 def _classes(classes: Sequence[Class]) -> Table:
     rows = [
         (each.name, f"{each.queries:,}", f"{each.priority:g}", share(each.share), _target(each)) for each in classes
     ]
-    return _table(("class", "queries", "priority", "share of the time", "delay target"), rows)
+    return table(("class", "queries", "priority", "share of the time", "delay target"), rows)
 
 
 def _target(each: Class) -> str:
@@ -58,13 +58,13 @@ def _unit(unit: Unit, queries: Sequence[Query]) -> Iterator[RenderableType]:
     for query in queries:
         names[query.shape or 0].append(query.name)
     shapes = [(_names(some), Text(shape.sql)) for shape, some in zip(unit.shapes, names, strict=True)]
-    yield _table(("queries", "what they compute"), shapes)
+    yield table(("queries", "what they compute"), shapes)
     if unit.lookups:
-        yield _table(("joined once, for", ""), _shared(unit.lookups))
+        yield table(("joined once, for", ""), _shared(unit.lookups))
     if unit.conditions:
-        yield _table(("found by index", "tested", "queries"), [_condition(each) for each in unit.conditions])
+        yield table(("found by index", "tested", "queries"), [_condition(each) for each in unit.conditions])
     if unit.expressions:
-        yield _table(("computed once, for", ""), _shared(unit.expressions))
+        yield table(("computed once, for", ""), _shared(unit.expressions))
 
 
 def _condition(found: Condition) -> tuple[Text, Text, str]:
@@ -77,7 +77,7 @@ def _shared(found: Sequence[Shared]) -> list[tuple[str, Text]]:
 
 def _singles(units: Sequence[tuple[Unit, Query]]) -> Table:
     rows = [(query.name, unit.window or "", Text(unit.shapes[0].sql)) for unit, query in units]
-    return _table(("query", "window", "what it computes"), rows)
+    return table(("query", "window", "what it computes"), rows)
 
 
 def _spark(queries: Sequence[Query]) -> Table:
@@ -85,7 +85,7 @@ def _spark(queries: Sequence[Query]) -> Table:
     for query in queries:
         alike.setdefault((query.evaluation, query.why_not or ""), []).append(query.name)
     rows = [(_names(names), evaluation, Text(why)) for (evaluation, why), names in alike.items()]
-    return _table(("queries", "evaluated", "why not in a unit"), rows)
+    return table(("queries", "evaluated", "why not in a unit"), rows)
 
 
 def _names(names: Sequence[str]) -> Text:
@@ -94,23 +94,25 @@ def _names(names: Sequence[str]) -> Text:
     return Text(f"{names[0]}\n… {len(names):,} in all")
 
 
-def _headed(heading: str, table: Table) -> Iterator[RenderableType]:
+def headed(heading: str, below: RenderableType) -> Iterator[RenderableType]:
+    """A heading, and what stands below it."""
     yield Text()
     yield Text(heading, style="bold")
-    yield table
+    yield below
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[RenderableType]]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+def table(headings: Sequence[str], rows: Sequence[Sequence[RenderableType]]) -> Table:
+    """Rows below their headings, as many as one can look at."""
+    made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for heading in headings:
-        table.add_column(
+        made.add_column(
             heading, justify="right" if heading == "queries" and heading != headings[0] else "left", overflow="fold"
         )
     for row in rows[:_MOST_ROWS]:
-        table.add_row(*row)
+        made.add_row(*row)
     if len(rows) > _MOST_ROWS:
-        table.add_row(Text(f"… {len(rows) - _MOST_ROWS:,} more", style="dim"))
-    return table
+        made.add_row(Text(f"… {len(rows) - _MOST_ROWS:,} more", style="dim"))
+    return made
 
 
 def _n(n: int, noun: str) -> str:

@@ -1,0 +1,125 @@
+"""What became of a tuple, or of a query, in a recorded run: who read it, who dropped it, and why."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from headgate.engine.explain.moment import Force, Moments
+from headgate.engine.reader import stays, utility_of
+from headgate.errors import InputError
+from headgate.record import Dropped, Iterated, Life, Ran, Refused
+from headgate.shed.droppers import Drop
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a unit did with a tuple: when it read it, how many percent of the tuples there it dropped, and this one.
+
+    It is not known whether it was dropped where that goes by what is in the tuple. `force` is what held for the class
+    then. A unit that has not read it has `decided` nothing.
+    """
+
+    unit: str
+    cls: str
+    decided: float | None
+    finished: float | None
+    percent: int
+    how: str
+    dropped: bool | None
+    force: Force | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """A tuple of a stream: when it arrived, and what each unit did with it."""
+
+    stream: str
+    number: int
+    arrived: float
+    readers: tuple[Read, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query at a moment: the unit that ran it, with how many others, or why by itself; what its class drops then.
+
+    Of those with a deadline: the last window before, how many there were and were late; or why it was `refused`.
+    """
+
+    name: str
+    time: float
+    cls: str | None
+    unit: str | None
+    others: int
+    alone: str | None
+    force: Force | None
+    iterated: Iterated | None
+    iterations: int
+    missed: int
+    refused: Refused | None
+
+
+def of_tuple(moments: Moments, stream: str, number: int) -> Tuple:
+    """What became of a tuple, by its number in its stream."""
+    streams = moments.recorded.streams
+    if stream not in streams:
+        raise InputError("a stream that a unit of the run reads", f"'{stream}'", f"Choose {', '.join(streams)}.")
+    logged = streams[stream]
+    place = int(np.searchsorted(logged.numbers, number))
+    if place == len(logged.numbers) or logged.numbers[place] != number:
+        known = f"{logged.numbers[0]} to {logged.numbers[-1]}" if len(logged.numbers) else "none"
+        raise InputError(f"a tuple of '{stream}' that the record has", number, f"It has {known}.")
+    readers = [life for life in moments.recorded.lives if stream in life.latest.reads]
+    found = tuple(read for life in readers for read in _reads(moments, life, stream, number))
+    return Tuple(stream, number, float(logged.at[place]), found)
+
+
+def _reads(moments: Moments, life: Life, stream: str, number: int) -> Iterator[Read]:
+    latest = life.latest
+    for ran in life.ran:
+        low, high = ran.positions.get(stream, (0, 0))
+        if ran.error is None and low <= number < high:
+            percent, how, dropped = _dropped(ran, stream, number)
+            force = moments.force(latest.cls, ran.time)
+            yield Read(latest.unit, latest.cls, ran.time, ran.finished, percent, how, dropped, force)
+            return
+    if not life.removed and life.stands[stream] <= number:
+        yield Read(latest.unit, latest.cls, None, None, 0, "", False, None)
+
+
+def _dropped(ran: Ran, stream: str, number: int) -> tuple[int, str, bool | None]:
+    part = next((each for each in ran.dropped.get(stream, ()) if each.lo <= number < each.hi), Dropped(0, 0, 0))
+    drop = Drop(part.percent, part.how)
+    if drop.percent and utility_of(drop.how):
+        return part.percent, part.how, None
+    keep, _ = stays(stream, np.array([number]), drop, lambda name: name)
+    return part.percent, part.how, not bool(keep[0])
+
+
+def of_query(moments: Moments, name: str, time: float) -> Query:
+    """A query at a moment, by the clock."""
+    recorded = moments.recorded
+    lives = [life for life in recorded.lives if any(name in plan.queries for plan in life.planned)]
+    refused = next((each for each in reversed(recorded.refused) if each.query == name), None)
+    if not lives and refused is None:
+        known = dict.fromkeys(query for life in recorded.lives for query in life.latest.queries)
+        raise InputError("a query of the run", f"'{name}'", f"There are {', '.join(known)}.")
+    plans = [plan for life in lives for plan in life.planned if name in plan.queries]
+    plan = max(
+        (each for each in plans if each.time <= time), key=lambda each: each.time, default=plans[0] if plans else None
+    )
+    done = [each for each in recorded.iterated if each.query == name and each.finish <= time]
+    return Query(
+        name,
+        time,
+        plan.cls if plan else None,
+        plan.unit if plan else None,
+        len(plan.queries) - 1 if plan else 0,
+        plan.alone if plan else None,
+        moments.force(plan.cls, time) if plan else None,
+        done[-1] if done else None,
+        len(done),
+        sum(each.missed for each in done),
+        refused,
+    )

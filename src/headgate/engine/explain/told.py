@@ -1,0 +1,145 @@
+"""A moment of a run, a tuple or a query, as people read it."""
+
+import math
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from headgate.engine.explain.lost import Query, Read, Tuple
+from headgate.engine.explain.moment import Force, Lane, Moment, Waits
+from headgate.engine.explain.shown import headed, table
+from headgate.engine.readable import count, share, span
+from headgate.record import Reason
+
+_MOST_TERMS = 12
+
+
+def moment(found: Moment) -> Iterator[RenderableType]:
+    """A moment: lanes and why they ran what they did, who else waits, what holds for each class."""
+    yield Text(f"{_clock(found.time)}, {span(found.at)} after the start, policy {found.policy}", style="bold")
+    for lane in found.lanes:
+        yield from _lane(lane, found)
+    if found.waiting:
+        yield from headed("who waits at this moment", _waiting(found.waiting))
+    if found.classes:
+        rows = [(f.cls, share(f.share), share(f.usage), _drop(f, found.time)) for f in found.classes]
+        yield from headed("what holds for each class", table(("class", "share of the time", "used", "drops"), rows))
+        for force in found.classes:
+            if force.order:
+                yield Text(f"{force.cls}: {_reason(force.order)}")
+        if found.shares:
+            yield Text(f"shares: {_reason(found.shares)}")
+
+
+def _lane(lane: Lane, at: Moment) -> Iterator[RenderableType]:
+    state = "runs" if lane.running else f"is idle since {span(at.time - lane.finished)}, and ran"
+    yield Text()
+    words = Text.assemble((f"lane {lane.lane + 1}", "bold"), f" ({lane.kind}) {state} ", (lane.unit, "bold"))
+    yield words.append(f" of class {lane.cls} for {span(lane.finished - lane.started)}")
+    dropped = f", {count(lane.shed)} of them dropped" if lane.shed else ""
+    yield Text(f"over {count(lane.n)} tuples{dropped}; decided {span(at.time - lane.decided)} before")
+    ahead = f", ahead of {lane.over}" if lane.over else ""
+    yield Text(f"because {_reason(Reason(lane.formula, lane.terms))}{ahead}")
+    if lane.error:
+        yield Text(f"it failed: {lane.error}", style="red")
+    if lane.others:
+        yield from headed("who else waited as that was decided", _waiting(lane.others))
+
+
+def _waiting(found: tuple[Waits, ...]) -> RenderableType:
+    rows = [
+        (each.unit, each.cls, count(each.pending), span(each.wait), _number(each.priority), _note(each))
+        for each in found
+    ]
+    return table(("unit", "class", "tuples", "oldest", "priority", ""), rows)
+
+
+def _note(each: Waits) -> str:
+    return "" if each.ripe else "waits for more to come: a run would be mostly overhead"
+
+
+def tuple_(found: Tuple) -> Iterator[RenderableType]:
+    """A tuple: who read it, and who dropped it and why."""
+    yield Text(f"tuple {found.number:,} of {found.stream}, arrived at {_clock(found.arrived)}", style="bold")
+    for read in found.readers:
+        yield Text.assemble((read.unit, "bold"), f" of class {read.cls}: {_read(read, found.arrived)}")
+        if read.percent and read.force and read.force.order:
+            yield Text(f"  {_reason(read.force.order)}")
+
+
+def _read(read: Read, arrived: float) -> str:
+    if read.decided is None or read.finished is None:
+        return "has not read it yet"
+    when = f"{span(read.finished - arrived)} after it arrived"
+    if not read.percent:
+        return f"read it, done {when}; nothing was dropped there"
+    chosen = f", chosen by {read.how}" if read.how else ""
+    fate = {True: "dropped it", False: "kept it", None: "dropped or kept it by what it holds"}[read.dropped]
+    since = read.force.since if read.force else read.decided
+    held = max(0.0, read.decided - since)
+    return (
+        f"{fate}: {read.percent} % of the tuples there were dropped{chosen}; its class had done so for {span(held)}"
+    )
+
+
+def query(found: Query) -> Iterator[RenderableType]:
+    """A query: with whom it runs, what its class drops, and its deadlines."""
+    of = f" of class {found.cls}" if found.cls else ""
+    yield Text(f"query {found.name}{of}", style="bold")
+    if found.refused:
+        yield Text(f"refused at {_clock(found.refused.time)}: {found.refused.why}")
+    if found.unit:
+        others = f"together with {found.others} others" if found.others else "by itself"
+        yield Text(f"runs in unit {found.unit}, {others}{f': {found.alone}' if found.alone else ''}")
+    if found.force:
+        yield Text(f"drops {_drop(found.force, found.time)}")
+        if found.force.drop and found.force.order:
+            yield Text(f"  {_reason(found.force.order)}")
+    if found.iterated:
+        last = found.iterated
+        yield Text(f"{found.missed} of {found.iterations} windows were late")
+        state = f"late: {last.why}" if last.missed else "in time"
+        spare = f"{span(last.finish - last.release)} after its release, due after {span(last.due - last.release)}"
+        yield Text(f"the last one, over {share(last.kept)} of its tuples, was done {spare}: {state}")
+
+
+def _drop(force: Force, time: float) -> str:
+    if not force.drop:
+        return "nothing"
+    return f"{share(force.drop)} of the tuples, since {span(max(0.0, time - force.since))}"
+
+
+def _reason(reason: Reason) -> str:
+    terms = list(reason.terms.items())
+    more = ", …" if len(terms) > _MOST_TERMS else ""
+    numbers = ", ".join(f"{name} = {_number(value)}" for name, value in terms[:_MOST_TERMS])
+    return f"{reason.formula}: {numbers}{more}" if numbers else reason.formula
+
+
+def _number(value: float | None) -> str:
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
+
+
+def _clock(time: float) -> str:
+    return datetime.fromtimestamp(time).astimezone().isoformat(" ", "milliseconds")
+
+
+Parts = Mapping[str, Moment | Tuple | Query]
+
+
+def told(parts: Parts) -> Iterator[RenderableType]:
+    """What was asked for, one after the other."""
+    for i, part in enumerate(parts.values()):
+        if i:
+            yield Text()
+        match part:
+            case Moment():
+                yield from moment(part)
+            case Tuple():
+                yield from tuple_(part)
+            case Query():
+                yield from query(part)

@@ -1,0 +1,299 @@
+"""What a recorded run would have been under other choices: the record as a workload, served in the simulator.
+
+The choices of the run itself are always predicted too: how far that is from what was measured says how far to trust
+the rest.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
+
+import numpy as np
+
+from headgate.control.dilos import Mode
+from headgate.control.regime import Given, Regime, regime
+from headgate.control.shedding import Shed
+from headgate.errors import InputError
+from headgate.monitor.figures import Figures
+from headgate.monitor.responses import quantile
+from headgate.policy.classes.registry import SCHEDULERS
+from headgate.policy.registry import POLICIES
+from headgate.record import Recorded
+from headgate.shed.registry import listed
+from headgate.sim.replay import Replayed, serve
+from headgate.sim.server import Service
+from headgate.sim.workload import Floats, UnitSpec, Workload
+
+P99 = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A query that was not there. It reads what `like` reads, a query or a unit of the run.
+
+    A run over n tuples takes a + b·n seconds, and a tuple gives S results. What is not said is as in that unit; of a
+    query that runs with others, it is its equal part of their b and S.
+    """
+
+    name: str
+    like: str
+    cls: str | None = None
+    a: float | None = None
+    b: float | None = None
+    S: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What is to be other than it was; what is None stays.
+
+    `shed` is a mode of load management, or a mode and a load manager as in `dilos:aloma`. With a `rate` of 2, twice
+    as many tuples come in the same time. `lanes` are those of each kind that the run had.
+    """
+
+    policy: str | None = None
+    shed: str | None = None
+    rate: float = 1.0
+    lanes: int | None = None
+    added: tuple[Added, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.rate) and self.rate > 0):
+            raise InputError("tuples come so many times as fast", self.rate, "Give a number above 0, such as 2.")
+        if self.lanes is not None and self.lanes < 1:
+            raise InputError("there is at least one lane", self.lanes, "Give 1 or more.")
+
+
+AS_RECORDED = Choices()
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a class: of the tuples `offered` to its units so many were `processed`, `shed`, or `waiting`.
+
+    Response times are seconds, not a number where there were no results.
+    """
+
+    offered: int
+    processed: int
+    shed: int
+    waiting: int
+    results: float
+    mean: float
+    p99: float
+
+    @property
+    def loss(self) -> float:
+        """The share of what was read that was dropped."""
+        passed = self.processed + self.shed
+        return self.shed / passed if passed else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A run as it was or would be: its choices in words, the share of its lanes' time in use, and each class."""
+
+    policy: str
+    shed: str
+    lanes: int
+    rate: float
+    utilisation: float
+    classes: Mapping[str, Fate]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A recorded run as it was `measured`, as the simulator has it, and as it would be under the choices.
+
+    Without choices there is no third. `assumed` says what the prediction takes for granted.
+    """
+
+    measured: Case
+    recorded: Case
+    chosen: Case | None
+    targets: Mapping[str, float | None]
+    assumed: tuple[str, ...]
+
+
+def predict(recorded: Recorded, choices: Choices = AS_RECORDED) -> Prediction:
+    """What the simulator says of a recorded run: as it was, and under other choices."""
+    workload = Workload.from_record(recorded)
+    own = predicted(recorded, AS_RECORDED, workload)
+    changed = choices != AS_RECORDED
+    targets = {
+        each.name: each.delay_target if math.isfinite(each.delay_target) else None for each in workload.classes
+    }
+    return Prediction(
+        measured(recorded),
+        own,
+        predicted(recorded, choices, workload) if changed else None,
+        targets,
+        tuple(_assumed(recorded, choices)),
+    )
+
+
+def measured(recorded: Recorded) -> Case:
+    """The run as it was."""
+    spread: dict[str, Counter[int]] = {}
+    for life in recorded.lives:
+        for ran in life.ran:
+            spread.setdefault(life.latest.cls, Counter()).update(ran.spread)
+    shed, lanes = recorded.began.shed, recorded.began.lanes
+    words = _words(Shed(**shed)) if shed else "none"
+    overall, fates = recorded.measured.overall, _fates(recorded.measured.classes, spread)
+    return Case(recorded.began.policy, words, lanes, 1.0, overall.utilisation, fates)
+
+
+def predicted(recorded: Recorded, choices: Choices, workload: Workload | None = None) -> Case:
+    """The run as it would be under some choices."""
+    found, service = replayed(recorded, choices, workload)
+    words = _words(service.shed) if service.shed else "none"
+    fates = _fates(found.summary.classes, found.spread)
+    return Case(found.policy, words, service.lanes, choices.rate, found.summary.overall.utilisation, fates)
+
+
+def replayed(
+    recorded: Recorded, choices: Choices = AS_RECORDED, workload: Workload | None = None
+) -> tuple[Replayed, Service]:
+    """A recorded run served under some choices, and how."""
+    workload = workload or Workload.from_record(recorded)
+    began = recorded.began
+    kinds = began.lanes - began.resident, began.resident
+    jobs, resident = (n if choices.lanes is None else choices.lanes if n else 0 for n in kinds)
+    graphs = any(life.latest.graphs for life in recorded.lives)
+    given = Given(workload.classes, began.named, graphs, jobs + resident, max(jobs, resident), began.empty)
+    chosen = _regime(recorded, choices, given)
+    shed = _shed(choices.shed) if choices.shed else Shed(**began.shed) if began.shed else None
+    service = Service(chosen.make, jobs, resident, shed, chosen.bounds.most)
+    return serve(_with(workload, choices, recorded), chosen.name, service), service
+
+
+def _regime(recorded: Recorded, choices: Choices, given: Given) -> Regime:
+    """The policy of the run with its options, or another one as the engine would have it."""
+    began = recorded.began
+    train = began.options.get("train")
+    if choices.policy in (None, began.policy):
+        own = {name: value for name, value in began.options.items() if name != "train"}
+        return regime(began.policy, given, train, {**own, **choices.options})
+    name = choices.policy or ""
+    alike = _classed(name) == _classed(began.policy)
+    return regime(name, given, train if alike or not began.empty else None, choices.options)
+
+
+def _classed(policy: str) -> bool:
+    return policy not in POLICIES and policy in SCHEDULERS
+
+
+def _shed(text: str) -> Shed | None:
+    mode, _, manager = text.partition(":")
+    if mode not in get_args(Mode):
+        raise InputError("a known mode of load management", f"'{mode}'", f"Choose {', '.join(get_args(Mode))}.")
+    if manager:
+        listed(manager)
+    found: Mode = mode  # type: ignore[assignment]
+    return None if mode == "none" else Shed(found, manager) if manager else Shed(found)
+
+
+def _words(shed: Shed) -> str:
+    return f"{shed.mode}:{shed.manager}"
+
+
+def _fates(figures: Mapping[str, Figures], spread: Mapping[str, Mapping[int, float]]) -> dict[str, Fate]:
+    return {name: _fate(each, spread.get(name, {})) for name, each in figures.items()}
+
+
+def _fate(seen: Figures, spread: Mapping[int, float]) -> Fate:
+    passed = round(seen.runs * seen.avg_train) if seen.runs else 0
+    return Fate(
+        passed + seen.waiting,
+        passed - seen.shed,
+        seen.shed,
+        seen.waiting,
+        seen.results,
+        seen.avg_response,
+        quantile(spread, P99, seen.max_response),
+    )
+
+
+def _with(workload: Workload, choices: Choices, recorded: Recorded) -> Workload:
+    """The workload with other queries and denser arrivals."""
+    units = (*workload.units, *(_unit(workload, added, recorded) for added in choices.added))
+    found = replace(workload, units=units)
+    return found if choices.rate == 1 else _denser(found, choices.rate)
+
+
+def _unit(workload: Workload, added: Added, recorded: Recorded) -> UnitSpec:
+    name, parts = _resembled(added, recorded)
+    classes = [each.name for each in workload.classes]
+    if added.cls is not None and added.cls not in classes:
+        rule = f"query '{added.name}': its class is one of the run's"
+        raise InputError(rule, f"'{added.cls}'", f"Choose {', '.join(classes)}.")
+    # The last of that name: units that change their queries keep it.
+    model = [unit for unit in workload.units if unit.name == name][-1]
+    a = model.a if added.a is None else added.a
+    b = model.b / parts if added.b is None else added.b
+    S = model.S / parts if added.S is None else added.S
+    return replace(model, name=added.name, cls=added.cls or model.cls, a=a, b=b, S=S, beliefs=())
+
+
+def _resembled(added: Added, recorded: Recorded) -> tuple[str, int]:
+    """The unit that a query is like, and how many share its work."""
+    units = recorded.units
+    if added.like in units:
+        return added.like, 1
+    for unit in units.values():
+        if added.like in unit.queries:
+            return unit.unit, len(unit.queries)
+    known = ", ".join(dict.fromkeys(query for unit in units.values() for query in unit.queries))
+    raise InputError(f"query '{added.name}' is like one of the run", f"'{added.like}'", f"Choose {known}.")
+
+
+def _denser(workload: Workload, rate: float) -> Workload:
+    """As many times as many tuples in the same time, as they were spread."""
+
+    def places(found: Mapping[str, int]) -> dict[str, int]:
+        return {name: round(place * rate) for name, place in found.items()}
+
+    def more(times: Floats, *, readable: bool) -> Floats:
+        if not len(times):
+            return times
+        at = np.minimum(np.arange(round(len(times) * rate)) / rate, len(times) - 1)
+        return times[np.ceil(at).astype(np.int64)] if readable else np.interp(at, np.arange(len(times)), times)
+
+    return replace(
+        workload,
+        units=tuple(replace(unit, first=places(unit.first), last=places(unit.last)) for unit in workload.units),
+        arrivals={name: more(times, readable=False) for name, times in workload.arrivals.items()},
+        readable={name: more(workload.seen(name), readable=True) for name in workload.arrivals},
+    )
+
+
+def _assumed(recorded: Recorded, choices: Choices) -> Sequence[str]:
+    """What a prediction takes for granted."""
+    found = ["a run takes a + b·n as measured, on a machine that is as fast at each moment as it was"]
+    if any(len(life.latest.queries) > 1 for life in recorded.lives):
+        found.append("queries run in the units in which they ran")
+    windows = [life.latest.unit for life in recorded.lives if life.latest.windows]
+    if windows:
+        names = ", ".join(dict.fromkeys(windows))
+        found.append(f"windows are not replayed: results of {names} count as if tuples gave them one by one")
+    if recorded.iterated:
+        found.append("queries with a deadline run like the others")
+    if recorded.began.shed and recorded.began.shed.get("mode") == "dilos+sharing":
+        found.append("who rides with another class does so as it did")
+    if choices.rate != 1:
+        found.append(
+            f"{choices.rate:g} times as many tuples come, spread like those that came, and cost as much each"
+        )
+    if choices.lanes is not None:
+        found.append("every lane is as fast as those of the run: there are cores for all of them")
+    for added in choices.added:
+        given = [f"{name} = {getattr(added, name):g}" for name in ("a", "b", "S") if getattr(added, name) is not None]
+        unit, parts = _resembled(added, recorded)
+        of = f"a {parts}th of b and S of unit {unit}" if parts > 1 else f"like unit {unit}"
+        told = f"{', '.join(given)}, otherwise {of}" if given else of
+        found.append(f"query {added.name} has a unit of its own: {told}")
+    return found

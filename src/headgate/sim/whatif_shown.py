@@ -1,0 +1,96 @@
+"""A prediction as people and programs read it."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from headgate.record import Recorded
+from headgate.sim.whatif import Case, Fate, Prediction
+
+_COLUMNS: tuple[tuple[str, Callable[[Fate], float]], ...] = (
+    ("mean", lambda fate: fate.mean),
+    ("p99", lambda fate: fate.p99),
+    ("loss", lambda fate: fate.loss),
+)
+
+
+def shown(recorded: Recorded, found: Prediction) -> Iterator[RenderableType]:
+    """A table of the classes: what was measured, what is predicted of that, and of the choices."""
+    seconds = recorded.ended - recorded.began.time
+    yield Text(f"{recorded.path}: {seconds:,.1f} s under {_words(found.measured)}", style="bold")
+    cases = [("measured", found.measured), ("predicted", found.recorded)]
+    cases += [(_words(found.chosen), found.chosen)] if found.chosen else []
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("\nclass")
+    table.add_column("\ntarget", justify="right")
+    for name, _ in cases:
+        for i, (column, _) in enumerate(_COLUMNS):
+            table.add_column(f"{name if not i else ''}\n{column}", justify="right", no_wrap=bool(i))
+        if name == "predicted":
+            table.add_column("\nerror", justify="right")
+    for cls in _classes(found):
+        cells = [cls, _span(found.targets.get(cls))]
+        for name, case in cases:
+            cells += _cells(case.classes.get(cls))
+            if name == "predicted":
+                cells.append(_error(found.measured.classes.get(cls), case.classes.get(cls)))
+        table.add_row(*map(Text, cells))
+    yield table
+    for name, case in cases:
+        waiting = sum(fate.waiting for fate in case.classes.values())
+        yield Text(f"{name}: lanes busy {100 * case.utilisation:.0f} %, {waiting:,} tuples left waiting", style="dim")
+    for line in found.assumed:
+        yield Text(f"assumed: {line}", style="dim")
+
+
+def document(recorded: Recorded, found: Prediction) -> dict[str, Any]:
+    """A prediction as one document."""
+    return {
+        "record": str(recorded.path),
+        "seconds": recorded.ended - recorded.began.time,
+        "targets": dict(found.targets),
+        "measured": _json(found.measured),
+        "predicted": _json(found.recorded),
+        "whatif": _json(found.chosen) if found.chosen else None,
+        "assumed": list(found.assumed),
+    }
+
+
+def _json(case: Case) -> dict[str, Any]:
+    classes = {name: {**asdict(fate), "loss": fate.loss} for name, fate in case.classes.items()}
+    return {**asdict(case), "classes": classes}
+
+
+def _classes(found: Prediction) -> list[str]:
+    cases = [found.measured, *([found.chosen] if found.chosen else [])]
+    return list(dict.fromkeys(name for case in cases for name in case.classes))
+
+
+def _words(case: Case) -> str:
+    shed = "" if case.shed == "none" else f", shed {case.shed}"
+    rate = "" if case.rate == 1 else f", {case.rate:g}x the rate"
+    return f"{case.policy}{shed}, {case.lanes} lane{'s' if case.lanes > 1 else ''}{rate}"
+
+
+def _cells(fate: Fate | None) -> list[str]:
+    if fate is None:
+        return ["–"] * len(_COLUMNS)
+    return [_span(fate.mean), _span(fate.p99), f"{100 * fate.loss:.1f} %"]
+
+
+def _error(measured: Fate | None, predicted: Fate | None) -> str:
+    if measured is None or predicted is None or not measured.mean > 0 or math.isnan(predicted.mean):
+        return "–"
+    points = 100 * (predicted.loss - measured.loss)
+    return f"{100 * (predicted.mean / measured.mean - 1):+.0f} %, {points:+.1f}"
+
+
+def _span(seconds: float | None) -> str:
+    if seconds is None or not math.isfinite(seconds):
+        return "–"
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.{0 if seconds >= 0.1 else 1}f} ms"
