@@ -305,3 +305,11 @@ def test_a_query_that_ends_at_a_shared_operator_counts_for_its_value():
     assert first.members == ("x",)
     assert HNR.static(first) == pytest.approx(1.0)
     assert [unit.entry.operator for unit in rest] == ["y", "z"]
+
+
+def test_a_unit_knows_the_units_that_its_results_go_through():
+    network = chains([(1.0, 0.5), (2.0, 1.0), (3.0, 1.0)], [(1.0, 1.0)])
+    units = units_of(network, level="operator")
+    behind = {u.entry.operator: [units[k].entry.operator for k in u.behind] for u in units}
+    assert behind == {"q0.0": ["q0.1", "q0.2"], "q1.0": [], "q0.1": ["q0.2"], "q0.2": []}
+    assert all(u.behind == () for u in units_of(network))

@@ -4,7 +4,7 @@ Query level has one unit per leaf of a query; operator level one per operator. A
 with the segments that its sharing strategy runs along with it, and a unit for each of the others.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
@@ -102,11 +102,15 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True)
 class _Bundle:
-    """The fused part from one port on: its operators, what they yield and cost, and what a policy values it by."""
+    """The fused part from one port on: its operators, what they yield and cost, and what a policy values it by.
+
+    Of the ports at which another unit takes over, `following` is the first.
+    """
 
     members: tuple[str, ...]
     runs: Basis
     worth: Basis
+    following: Port | None
 
 
 def plan(
@@ -143,7 +147,18 @@ class _Planner:
                     self._fuse((name, port))
         leaves = self._leaves()
         entries = leaves + sorted(self.cuts - set(leaves), key=self._place)
-        return tuple(self._unit(i, port, leaf=i < len(leaves)) for i, port in enumerate(entries))
+        number = {port: i for i, port in enumerate(entries)}
+        return tuple(
+            replace(self._unit(i, port, leaf=i < len(leaves)), behind=tuple(number[p] for p in self._behind(port)))
+            for i, port in enumerate(entries)
+        )
+
+    def _behind(self, port: Port) -> Iterator[Port]:
+        """The ports that results go through, unless the unit has some itself; of several ways, the first."""
+        following = None if self.bundles[port].runs.segments else self.bundles[port].following
+        while following is not None:
+            yield following
+            following = self.bundles[following].following
 
     def _place(self, port: Port) -> tuple[int, int]:
         return self.network.ids[port[0]], port[1]
@@ -174,12 +189,15 @@ class _Planner:
         runs = Basis(done, op.cost)
         together, worth = self._together(port, here, behind, runs)
         members: tuple[str, ...] = (name,)
-        self.cuts.update(p for p in behind if p not in together)
+        cut = [p for p in behind if p not in together]
+        self.cuts.update(cut)
+        cut += [f for p in together if (f := self.bundles[p].following)]
         for p in together:
             members += self.bundles[p].members
             runs += self.bundles[p].runs.seen_from(here)
         # An operator that both inputs of a join lead to runs after both, so its last place counts.
-        self.bundles[port] = _Bundle(tuple(dict.fromkeys(reversed(members)))[::-1], runs, worth)
+        in_order = tuple(dict.fromkeys(reversed(members)))[::-1]
+        self.bundles[port] = _Bundle(in_order, runs, worth, cut[0] if cut else None)
 
     def _together(self, port: Port, here: Stage, behind: Sequence[Port], own: Basis) -> tuple[list[Port], Basis]:
         """The ports that run with this one, best first, and what all of that is valued by."""

@@ -150,7 +150,8 @@ def _to_output(unit: Unit, units: Sequence[Unit]) -> float:
     total = way[-1].cost.b
     for here, following in zip(way[-2::-1], way[:0:-1], strict=True):
         path, rest = here.basis.segments[0].path, following.basis.segments[0].path
-        total = here.cost.b + selectivity(path[: len(path) - len(rest)]) * total
+        # A shared operator may be valued by another way than the one its results are followed on.
+        total = here.cost.b + selectivity(path[: max(1, len(path) - len(rest))]) * total
     return total
 
 
