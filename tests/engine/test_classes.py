@@ -1,6 +1,7 @@
 """Classes of queries on a live engine: who is named, what is shed, and how it shows."""
 
 import json
+import time
 from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import ClassVar
@@ -417,6 +418,34 @@ def test_protected_tuples_go_last_and_all_are_counted(spark, tmp_path, fixed, la
 
 def _masses(engine):
     return engine._scheduler.shedding._masses._known
+
+
+def test_by_the_road_map_units_of_a_class_drop_different_parts_and_all_are_counted(spark, tmp_path, fixed):
+    source = Fed()
+    with Engine(spark, tmp_path, lanes={"jobs": 1, "resident": 1}) as engine:
+        engine.stream("s", source, event_time="t")
+        engine.query_class("boards", delay_target="60s")
+        engine.query("light", "SELECT v FROM s WHERE v >= 0", cls="boards")
+        # What the kernel cannot do is a Spark job of its own, and a tuple costs more in it.
+        engine.query("dear", "SELECT v, sha2(repeat(CAST(v AS STRING), 500), 512) AS h FROM s", cls="boards")
+        engine.start(shed=replace(fixed, place="lsrm"), fuse=False)
+        assert engine.queries["dear"].compiled is None
+        for _ in range(12):
+            source.feed(2000)
+            time.sleep(0.1)
+        # Which of them costs more is measured; that one drops more than the class is to, and the other one less.
+        until(lambda: _placed(engine) and min(_placed(engine).values()) < 40 < max(_placed(engine).values()))
+        source.feed(5000)
+        source.end()
+        assert engine.wait(60)
+        found = {each.name: each for each in engine.status().queries}
+        for name in ("light", "dear"):
+            assert found[name].tuples == 29_000
+            assert found[name].tuples - found[name].shed == len(column(engine, name)), name
+
+
+def _placed(engine):
+    return engine._scheduler.shedding.control._placed
 
 
 def test_what_is_protected_is_in_the_stream_and_is_not_scaled(spark, tmp_path):

@@ -10,6 +10,7 @@ from engine.live import Fed, caught_up, column, until
 from headgate import Engine, Shed
 from headgate import sink as sinks
 from headgate.engine.riding import Riding
+from headgate.engine.utility import Protected
 from headgate.model.classes import QueryClass
 
 SHARING = Shed("dilos+sharing", period=0.05)
@@ -20,10 +21,11 @@ ALERTS, BOARDS, REPORTS = (
 )
 
 
-def query(name, cls, where=("p",), keys=None, keeps_shed=False):
+def query(name, cls, where=("p",), keys=None, keeps_shed=False, protects=()):
     """As much of a query as says who it may ride with."""
     shape = SimpleNamespace(lookups=(), where=where, grouping=SimpleNamespace(keys=keys) if keys else None)
-    return SimpleNamespace(name=name, cls=cls, keeps_shed=keeps_shed, compiled=SimpleNamespace(shape=shape))
+    compiled = SimpleNamespace(shape=shape)
+    return SimpleNamespace(name=name, cls=cls, keeps_shed=keeps_shed, protects=dict(protects), compiled=compiled)
 
 
 def names(groups):
@@ -47,6 +49,14 @@ def test_who_keeps_what_is_shed_or_never_sheds_does_not_ride_with_one_that_may()
     riding = Riding([first, ALERTS], lambda _: 0)
     kept, plain = query("kept", "alerts", keeps_shed=True), query("plain", "alerts")
     assert names(riding.arranged([[kept, plain], [query("f", "first")]])) == [["f", "plain"], ["kept"]]
+
+
+def test_nobody_rides_with_one_to_whom_other_tuples_are_worth_more():
+    riding = Riding([ALERTS, BOARDS], lambda _: 0)
+    gold, tin = ({"s": Protected("sym", (name,))} for name in ("gold", "tin"))
+    boards = [query("same", "boards", protects=gold), query("other", "boards", protects=tin), query("none", "boards")]
+    found = riding.arranged([[query("a", "alerts", protects=gold)], boards])
+    assert names(found) == [["a", "same"], ["other", "none"]]
 
 
 def test_a_host_that_sheds_is_alone_and_is_boarded_again_a_while_after():

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from headgate.model.classes import QueryClass
 from headgate.model.operator import Cost
 from headgate.monitor.outputs import OutputMonitor
+from headgate.shed.lsrm import slopes
 from headgate.shed.protocol import Cycle
 
 _NEWS = 0.4
@@ -21,7 +22,10 @@ _FEW = 5
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A unit at the end of a control period: what it reads and costs, and the tuples behind it, the oldest first."""
+    """A unit at the end of a control period: what it reads and costs, and the tuples behind it, the oldest first.
+
+    `slopes` say what its queries lose together per part of their tuples that is dropped: see `shed.lsrm`.
+    """
 
     unit: str
     cls: str
@@ -29,6 +33,7 @@ class Standing:
     cost: Cost
     pending: int
     oldest: float
+    slopes: tuple[float, ...] = slopes(None)
 
 
 @dataclass
@@ -133,6 +138,10 @@ class Loads:
             self._busy.take(worked / seconds)
         return found
 
+    def rate(self, unit: Standing) -> float:
+        """Tuples that come to a unit per second, dropped or not."""
+        return sum(self._streams[stream].rate.value for stream in unit.streams if stream in self._streams)
+
     def _cycle(self, name: str, units: Sequence[Standing], seconds: float, now: float, let_in: float) -> Cycle:
         cls = self._class(name)
         if cls.expected:
@@ -142,8 +151,7 @@ class Loads:
         streams: set[str] = set()
         for unit in units:
             streams.update(unit.streams)
-            rate = sum(self._streams[stream].rate.value for stream in unit.streams if stream in self._streams)
-            offered += slower * unit.cost.b * rate
+            offered += slower * unit.cost.b * self.rate(unit)
             fixed += slower * unit.cost.a * self._pace[unit.unit].value
             if unit.pending:
                 queued += slower * unit.cost.b * unit.pending * let_in

@@ -13,6 +13,8 @@ from headgate.control.loads import Loads, Standing
 from headgate.control.registry import create as redistribution
 from headgate.model.classes import QueryClass
 from headgate.model.operator import Cost
+from headgate.shed.drops import set_drop
+from headgate.shed.lsrm import Placement, Point, spread
 from headgate.shed.registry import listed, maker
 
 Chooses = Literal["random", "stratified"]
@@ -37,7 +39,8 @@ class Shed:
     Without a period it goes by the delay targets. Shares move once in `every` periods, by a `redistribution` on the
     terms of `lending`, and `prompt`ly where a class would shed without its own share: see `control.dilos`. A run on
     Spark is longer than one of the operators for which these were published, so a class keeps more in reserve. The
-    `dropper` chooses the tuples: each by chance, or exactly so many of every hundred.
+    `dropper` chooses the tuples: each by chance, or exactly so many of every hundred. All units of a class drop the
+    same part, or with the `place` lsrm those first that cost the least quality for the load that they save.
     """
 
     mode: Mode = "dilos"
@@ -49,6 +52,7 @@ class Shed:
     every: int = 4
     prompt: bool = True
     dropper: Chooses = "random"
+    place: Placement = "even"
 
 
 def management(wanted: Shed, classes: Sequence[QueryClass], lanes: int) -> Management:
@@ -76,10 +80,12 @@ class Shedding:
         self.latest: Directive | None = None
         self._loads = Loads({each.name: each for each in classes}, now, self.management.capacity)
         self._percent = dict.fromkeys((each.name for each in classes), 0)
+        self._place = wanted.place
+        self._placed: dict[str, int] = {}
 
-    def percent(self, cls: str) -> int:
-        """How much a class drops of what it reads now."""
-        return self._percent[cls]
+    def percent(self, cls: str, unit: str | None = None) -> int:
+        """How much a class drops of what it reads now, or a unit of it."""
+        return self._percent[cls] if unit is None else self._placed.get(unit, self._percent[cls])
 
     @property
     def at_arrival(self) -> bool:
@@ -101,4 +107,15 @@ class Shedding:
         seen = self._loads.close(units, heads, now, let_in, self.management.shares)
         self.latest = found = self.management.cycle(seen)
         self._percent = {name: round(100 * drop) for name, drop in found.drops.items()}
+        self._placed = self._cheapest(units, found.drops) if self._place == "lsrm" else {}
+        return found
+
+    def _cheapest(self, units: Sequence[Standing], drops: Mapping[str, float]) -> dict[str, int]:
+        """What units drop, in percent, so that as much load goes as if each dropped what its class is to."""
+        found: dict[str, int] = {}
+        for cls, drop in drops.items():
+            mine = [each for each in units if each.cls == cls]
+            points = [Point(each.unit, self._loads.rate(each), each.cost.b, (each.unit,)) for each in mine]
+            if parts := spread(points, {each.unit: each.slopes for each in mine}, drop):
+                found |= {each.unit: set_drop(parts.get(each.unit, 0.0)) for each in mine}
         return found

@@ -15,6 +15,7 @@ from headgate.engine.utility import Masses
 from headgate.model.classes import QueryClass
 from headgate.model.operator import FREE, Cost
 from headgate.shed.droppers import STRATIFIED, UNSHED, Drop
+from headgate.shed.lsrm import slopes
 
 __all__ = ["Shed", "Shedding"]
 
@@ -65,7 +66,7 @@ class Shedding:
 
     def drops(self, unit: LiveUnit) -> Mapping[str, Drop]:
         """What is dropped of each stream that a unit reads now."""
-        percent = self.percent(unit.cls)
+        percent = self.percent(unit.cls, unit.name)
         return {stream: self._drop(percent, rate) for stream, rate in unit.rates.items()}
 
     def _drop(self, percent: int, rate: Thinning) -> Drop:
@@ -78,4 +79,8 @@ class Shedding:
 
 def _standing(unit: LiveUnit, cost: Cost) -> Standing:
     waits = unit.behind()
-    return Standing(unit.name, unit.cls, tuple(unit.rates), cost, waits.pending, waits.oldest)
+    worth = zip(*(slopes(query.loss) for query in unit.queries), strict=True)
+    return Standing(
+        *(unit.name, unit.cls, tuple(unit.rates), cost, waits.pending, waits.oldest),
+        slopes=tuple(sum(step) for step in worth),
+    )

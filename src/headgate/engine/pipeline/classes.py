@@ -14,6 +14,7 @@ from headgate.engine.pipeline.values import Count, LongerTime, Switch
 from headgate.engine.shedding import Shed
 from headgate.engine.utility import Protect, protections
 from headgate.fields import as_whole, choice, number
+from headgate.shed.lsrm import Placement
 from headgate.shed.registry import MANAGERS
 
 _VALUES: JsonDict = {"type": "array", "minItems": 1, "items": {"type": ["string", "number"]}}
@@ -81,6 +82,14 @@ class ShedSpec(ShortSpec):
         BeforeValidator(choice("dropper", get_args(Chooses))),
         WithJsonSchema({"enum": list(get_args(Chooses))}),
     ] = Field("random", description="Each tuple goes by chance, or exactly so many of every hundred do.")
+    place: Annotated[
+        Placement,
+        BeforeValidator(choice("place", get_args(Placement))),
+        WithJsonSchema({"enum": list(get_args(Placement))}),
+    ] = Field(
+        "even",
+        description="Whether all queries of a class lose the same, or those first that save the most work (lsrm).",
+    )
 
     def made(self) -> Shed:
         """As an engine takes it."""
@@ -92,4 +101,5 @@ class ShedSpec(ShortSpec):
             every=self.every,
             prompt=self.prompt,
             dropper=self.dropper,
+            place=self.place,
         )
