@@ -39,7 +39,18 @@ PLAYED = {
     "missing": 0,
     "cpu": 4.25,
 }
+CASE = {"mean": 0.25, "p99": 0.75, "loss": 0.12, "waiting": 3}
 ROWS = {
+    "whatif": [
+        {
+            "load": "bursts",
+            "way": "dilos",
+            "cls": "alerts",
+            "measured": CASE,
+            "predicted": CASE | {"mean": 0.26},
+            "what-if": CASE | {"loss": 0.13},
+        }
+    ],
     "deadlines": [
         {
             "way": "lrm+",
@@ -268,6 +279,7 @@ ROWS = {
     ],
 }
 SHOWN = {
+    "whatif": ["bursts", "dilos", "alerts", "250 ms", "260 ms", "750 ms", "12 %", "13 %"],
     "freshness": ["500,000", "exact", "3.2 s", "0.8312", "50 groups", "2.5 s", "0.8201", "0.0111"],
     "deadlines": ["lrm+", "140 %", "3.0k", "96", "2.0 %", "97 %", "31 %", "250 ms", "it does not fit", "600 ms"],
     "overload": ["constant load", "3×", "300 ms", "100 %", "120", "hog load", "25 %", "on time after", "4.5 s"],

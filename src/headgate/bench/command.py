@@ -39,6 +39,7 @@ BENCHMARKS = {
         "up to 100 queries on Headgate, Structured Streaming, Flink and Bytewax", tables.many_queries
     ),
     "overload": Benchmark("classes of queries on time, from half of the capacity to three times", tables.overload),
+    "whatif": Benchmark("live runs beside what the simulator makes of their records", tables.whatif),
     "deadlines": Benchmark(
         "real-time queries from 60 to 150 % of the capacity, and on Structured Streaming", tables.deadlines
     ),

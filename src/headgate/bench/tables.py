@@ -215,6 +215,22 @@ def overload(rows: Rows) -> list[Table]:
     return found
 
 
+def whatif(rows: Rows) -> list[Table]:
+    """Each way as it was measured, as its own record predicts it, and as the record of another way does."""
+    found = []
+    for load in dict.fromkeys(row["load"] for row in rows):
+        columns = [
+            f"{kind} {name}" for kind in ("measured", "predicted", "what-if") for name in ("mean", "p99", "loss")
+        ]
+        table = _numbers(f"{load}: measured, predicted, and predicted from another way", "way", "class", *columns)
+        for row in _of(rows, "load", load):
+            cases = [row[kind] for kind in ("measured", "predicted", "what-if")]
+            cells = [cell for case in cases for cell in (span(case["mean"]), span(case["p99"]), share(case["loss"]))]
+            table.add_row(row["way"], row["cls"], *cells)
+        found.append(table)
+    return found
+
+
 def deadlines(rows: Rows) -> list[Table]:
     """Who met deadlines, with how much of the data; and what became of queries that asked for more than there was."""
     columns = ("demand", "tuples/s", "iterations", "missed", "completed", "useful", "error", "kept", "latest by")

@@ -1,7 +1,7 @@
 """A recorded run beside the simulator's predictions: how far off they are for its policy, and how others compare."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.monitor.figures import Figures, Summary
-from headgate.policy.registry import POLICIES, listed
+from headgate.policy.registry import POLICIES
 from headgate.record import Recorded
-from headgate.sim.replay import Replayed, replay
+from headgate.sim.replay import Replayed
+from headgate.sim.whatif import Choices, replayed
 from headgate.sim.workload import Workload
 
 MOST_CLASSES = 8
@@ -72,20 +73,14 @@ def compare(
 
     The run's options go with its own policy; the others take its trains.
     """
-    began = recorded.began
+    own = recorded.began.policy
     names = [name for name, entry in POLICIES.items() if "train" in entry.options] if policies is None else policies
-    options = {name: _accepted(name, began.options, ("train",)) for name in names}
-    options[began.policy] = _accepted(began.policy, began.options, tuple(began.options))
     workload = Workload.from_record(recorded)
     found = []
-    for name in dict.fromkeys((began.policy, *names)):
+    for name in dict.fromkeys((own, *names)):
         progress(name)
-        found.append(replay(workload, name, options[name], began.lanes))
+        found.append(replayed(recorded, Choices(policy=name), workload)[0])
     return Comparison(recorded, tuple(found))
-
-
-def _accepted(policy: str, options: Mapping[str, Any], among: Sequence[str]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name in among and name in listed(policy).options}
 
 
 def overview(comparison: Comparison) -> Table:

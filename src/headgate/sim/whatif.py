@@ -293,7 +293,7 @@ def _assumed(recorded: Recorded, choices: Choices) -> Sequence[str]:
     for added in choices.added:
         given = [f"{name} = {getattr(added, name):g}" for name in ("a", "b", "S") if getattr(added, name) is not None]
         unit, parts = _resembled(added, recorded)
-        of = f"a {parts}th of b and S of unit {unit}" if parts > 1 else f"like unit {unit}"
+        of = f"with one of {parts} equal parts of b and S of unit {unit}" if parts > 1 else f"like unit {unit}"
         told = f"{', '.join(given)}, otherwise {of}" if given else of
         found.append(f"query {added.name} has a unit of its own: {told}")
     return found

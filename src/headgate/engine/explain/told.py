@@ -11,6 +11,7 @@ from headgate.engine.explain.lost import Query, Read, Tuple
 from headgate.engine.explain.moment import Force, Lane, Moment, Waits
 from headgate.engine.explain.shown import headed, table
 from headgate.engine.readable import count, share, span
+from headgate.engine.reader import utility_of
 from headgate.record import Reason
 
 _MOST_TERMS = 12
@@ -75,13 +76,21 @@ def _read(read: Read, arrived: float) -> str:
     when = f"{span(read.finished - arrived)} after it arrived"
     if not read.percent:
         return f"read it, done {when}; nothing was dropped there"
-    chosen = f", chosen by {read.how}" if read.how else ""
+    chosen = f", {_how(read.how)}" if read.how else ""
     fate = {True: "dropped it", False: "kept it", None: "dropped or kept it by what it holds"}[read.dropped]
     since = read.force.since if read.force else read.decided
     held = max(0.0, read.decided - since)
     return (
         f"{fate}: {read.percent} % of the tuples there were dropped{chosen}; its class had done so for {span(held)}"
     )
+
+
+def _how(how: str) -> str:
+    utility = utility_of(how)
+    if utility is None:
+        return "exactly so many of every hundred"
+    values = ", ".join(map(str, utility.values))
+    return f"{utility.low} % of them, but {utility.high} % of those whose {utility.column} is one of {values}"
 
 
 def query(found: Query) -> Iterator[RenderableType]:
