@@ -32,7 +32,7 @@ def shown(recorded: Recorded, found: Prediction) -> Iterator[RenderableType]:
         for i, (column, _) in enumerate(_COLUMNS):
             table.add_column(f"{name if not i else ''}\n{column}", justify="right", no_wrap=bool(i))
         if name == "predicted":
-            table.add_column("\nerror", justify="right")
+            table.add_column("error\nof mean, points of loss", justify="right")
     for cls in _classes(found):
         cells = [cls, _span(found.targets.get(cls))]
         for name, case in cases:

@@ -64,6 +64,8 @@ def _note(each: Waits) -> str:
 def tuple_(found: Tuple) -> Iterator[RenderableType]:
     """A tuple: who read it, and who dropped it and why."""
     yield Text(f"tuple {found.number:,} of {found.stream}, arrived at {_clock(found.arrived)}", style="bold")
+    if not found.readers:
+        yield Text("whoever reads the stream had read it before this run began")
     for read in found.readers:
         yield Text.assemble((read.unit, "bold"), f" of class {read.cls}: {_read(read, found.arrived)}")
         if read.percent and read.force and read.force.order:
