@@ -10,6 +10,7 @@ from headgate.engine.status import (
     ClassStatus,
     DeadlineStatus,
     LaneStatus,
+    QosStatus,
     QueryStatus,
     Snapshot,
     StreamStatus,
@@ -138,6 +139,7 @@ class Invented:
                      finish_p50=0.9, finish_p99=2.2, worst=2.6, reason="others ran for 1.20 s in between"),
             ),
             lanes=(LaneStatus("lane-1", "kernel-1"), LaneStatus("lane-2", None)),
+            qos=made(QosStatus, queries=3, results=10, average=0.9, per_result=0.8, missed=1),
             accounting=made(Accounting, tuples=20_000 * n, rejected=3, late=40, shed=90 * n, results=700 * n,
                  runs=16 * n, utilisation=min(1.0, load), overhead_per_run=0.0021, unlisted=0),
         )  # fmt: skip
@@ -164,6 +166,7 @@ class Invented:
             response_p50=response,
             response_p99=2 * response,
             slowdown_mean=3.0,
+            qos=0.9,
             a=0.04,
             b=2e-6,
             selectivity=0.002 * (i % 11),

@@ -15,7 +15,7 @@ Row: TypeAlias = Sequence[Any]
 
 QUERY = (
     *("name", "cls", "state", "unit", "pending", "oldest_wait", "results", "response_p50", "response_p99"),
-    *("slack", "kept", "shed", "late", "tuples", "runs", "a", "b", "selectivity", "busy", "reason"),
+    *("slack", "qos", "kept", "shed", "late", "tuples", "runs", "a", "b", "selectivity", "busy", "reason"),
 )
 """The columns of queries; the other parts have those of their dataclass, and some more."""
 _LARGE = 1e6
@@ -65,6 +65,7 @@ class Frame:
             "pending": sum(query.pending for query in now.queries),
             "oldest_wait": max((query.oldest_wait for query in now.queries), default=0.0),
             "queries": len(now.queries) + now.accounting.unlisted,
+            "qos": now.qos.average if now.qos else None,
         }
         return _part([{"name": "engine", **own, **asdict(now.accounting)}])
 

@@ -37,6 +37,8 @@ export function value(name, given) {
   if (typeof given === "object") return Object.entries(given).map(([key, each]) => `${key}: ${each}`).join(", ") || UNKNOWN;
   if (typeof given !== "number") return String(given);
   if (given > 1e9 && /time|at$|since|read|watermark/.test(name)) return clock(given);
-  if (/age|wait|every|seconds|period|took|cost/.test(name)) return span(given);
-  return /share|ratio|freshness|fraction/.test(name) ? share(given) : count(given);
+  if (/age$|wait|every|seconds|period|took|stride|window|deadline|demand|finish|worst/.test(name)) return span(given);
+  if (/share|ratio|fresh|perceived|accesses|kept|planned/.test(name)) return share(given);
+  if (name === "bytes") return size(given);
+  return Number.isInteger(given) ? count(given) : number(given);
 }

@@ -39,7 +39,7 @@ function go() {
   live.follow(["classes", ...chosen.parts]);
 }
 
-const TOTALS = ["policy", "running for", "lanes busy", "tuples/s", "queries", "pending", "oldest wait", "results", "dropped", "rejected"];
+const TOTALS = ["policy", "running for", "lanes busy", "tuples/s", "queries", "pending", "oldest wait", "results", "QoS", "dropped", "rejected"];
 const cells = TOTALS.map((name) => h("div", null, h("span", { class: "label" }, name), h("strong", null, "–")));
 document.getElementById("totals").append(...cells);
 
@@ -48,7 +48,7 @@ function update() {
   learn(live.records("classes").map((each) => each.name));
   const shown = [
     all.policy, span(all.elapsed), share(all.busy), count(all.rate), count(all.queries), count(all.pending),
-    span(all.oldest_wait), count(all.results), count(all.shed), count(all.rejected),
+    span(all.oldest_wait), count(all.results), share(all.qos), count(all.shed), count(all.rejected),
   ];
   shown.forEach((text, i) => put(cells[i].lastChild, text));
   tell();

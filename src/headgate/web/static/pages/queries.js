@@ -16,6 +16,7 @@ const COLUMNS = [
   { key: "response_p50", label: "p50", format: span, title: "response time" },
   { key: "response_p99", label: "p99", format: span, title: "response time" },
   { key: "slack", label: "slack", format: span, title: "delay target less p99" },
+  { key: "qos", label: "QoS", format: share, title: "what results were worth by the QoS graph" },
   { key: "kept", label: "kept", format: share, title: "share of the tuples that was not dropped" },
   { key: "shed", label: "dropped", format: count },
   { key: "a", label: "a", format: span, title: "a run over n tuples takes a + b·n" },

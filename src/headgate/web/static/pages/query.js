@@ -6,7 +6,7 @@ import { clock, count, number, share, span, value, words } from "../format.js";
 import { Grid } from "../grid.js";
 
 const EVERY = 1000;
-const FACTS = ["class", "unit", "evaluated", "runs in", "window", "reads", "sink", "pending", "oldest wait", "results", "p50", "p99", "slowdown", "kept"];
+const FACTS = ["class", "unit", "evaluated", "runs in", "window", "reads", "sink", "pending", "oldest wait", "results", "p50", "p99", "slowdown", "QoS", "kept"];
 const COSTS = ["a, per run", "b, per 1000 tuples", "S, results per tuple", "mean train", "runs", "busy"];
 const RUNS = [
   { key: "started", label: "began", format: clock, words: true },
@@ -58,7 +58,7 @@ export default {
         known.show([
           row.cls, row.unit, found.evaluation, found.runner, found.window ?? "none", [...found.wiring.streams, ...found.wiring.tables].join(", "),
           found.wiring.sink, count(row.pending), span(row.oldest_wait), count(row.results), span(row.response_p50), span(row.response_p99),
-          number(row.slowdown_mean), share(row.tuples ? 1 - row.shed / row.tuples : 1),
+          number(row.slowdown_mean), share(row.qos), share(row.tuples ? 1 - row.shed / row.tuples : 1),
         ]);
         cost.show([span(row.a), span(1000 * row.b), number(row.selectivity), count(row.mean_train), count(row.runs), span(row.busy)]);
       }
