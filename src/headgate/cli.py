@@ -197,8 +197,9 @@ def policies(
     console.print(table)
     console.print(
         "\nS results per tuple, C expected and T ideal processing time, W wait of the oldest tuple.\n"
-        "Every policy down to ml also takes label, level, sharing, price and statistics in a scenario; see "
-        "docs/scenario.md. The others are for classes of queries on the engine; see docs/class-scheduling.md."
+        f"Every policy down to {list(POLICIES)[-1]} also takes label, level, sharing, price and statistics in a "
+        "scenario; see docs/scenario.md. The others are for classes of queries on the engine; see "
+        "docs/class-scheduling.md."
     )
 
 
