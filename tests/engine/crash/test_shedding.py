@@ -4,6 +4,8 @@ import json
 import random
 import time
 
+import numpy as np
+
 from engine.crash.shedding import COUNT, QUERIES
 from engine.crash.test_kills import Spark
 
@@ -44,12 +46,16 @@ def test_every_tuple_is_accounted_for_across_kills(tmp_path):
         assert shed < offered, name
     # What a process finds when it starts keeps its rates, so a query that was always killed may shed nothing.
     assert any(counted[name][2] for name in QUERIES)
-    for name in ("plain", "other", "windows", "due"):
+    for name in ("plain", "other", "windows", "due", "worth"):
         ids = [row["id"] for row in rows(tmp_path, name)]
         assert len(set(ids)) == len(ids) == offered - counted[name][2], name
     # Which of the first hundred tuples it has lost is not said.
     ids = [row["id"] for row in rows(tmp_path, "riding")]
     assert len(set(ids)) == len(ids)
     assert 0 <= offered - counted["riding"][2] - len(ids) <= 100
-    assert sum(row["n"] for row in rows(tmp_path, "panes")) == offered - counted["panes"][2]
+    for name in ("panes", "prized"):
+        assert sum(row["n"] for row in rows(tmp_path, name)) == offered - counted[name][2], name
+    # What every process protects has lost no more than what none does.
+    kinds = np.bincount([row["kind"] for row in rows(tmp_path, "worth")], minlength=4)
+    assert kinds[2] >= kinds[3]
     assert all(row["_kept"] <= 1 for name in QUERIES for row in rows(tmp_path, name))
