@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _STATUS_EVERY = 0.5
 _LOOKS = 30
-"""The housekeeper rests so many times as long as a look at everything takes."""
+"""The housekeeper rests so many times as long as it works at a look at everything."""
 _MICROS = 1_000_000
 _KERNEL_RUN = 0.002
 """Seconds of a run of the kernel over nothing, until it is measured."""
@@ -794,13 +794,13 @@ class Engine:
                 self._placing.look()
             except Exception as error:  # noqa: BLE001 - a full disk, say; the next look tries again
                 _log.warning("units stay as they are: %s", message(error))
-            began = time.monotonic()
+            began, spent = time.monotonic(), time.thread_time()
             if began >= due:
                 self._seen = self.status()
                 self._write_status(self._seen, running=True)
                 self._tick()
-                # With very many queries, looking at them must not keep them from running.
-                due = began + max(_STATUS_EVERY, _LOOKS * (time.monotonic() - began))
+                # With very many queries, looking at them must not keep them from running; waiting for them does not.
+                due = began + max(_STATUS_EVERY, _LOOKS * (time.thread_time() - spent))
 
     def _tick(self) -> None:
         """Let sinks do what is due by the time."""
