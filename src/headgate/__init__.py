@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headgate.engine import sink, source
+    from headgate.engine import sink, source, table
     from headgate.engine.engine import Engine
     from headgate.engine.shedding import Shed
     from headgate.engine.timekeeper import Deadlines
@@ -25,6 +25,7 @@ __all__ = [
     "ValueGraph",
     "sink",
     "source",
+    "table",
 ]
 
 _PLACES = {
@@ -42,7 +43,7 @@ _PLACES = {
 
 def __getattr__(name: str) -> object:
     """The public names, imported when they are used: the simulator does not wait for Spark."""
-    if name in ("sink", "source"):
+    if name in ("sink", "source", "table"):
         return import_module(f"headgate.engine.{name}")
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)

@@ -41,7 +41,7 @@ def test_classes_keep_the_order_of_the_queries_and_those_without_results_have_no
 def test_the_document_has_the_stated_keys_and_no_nan():
     found = document(snapshot([stream(rate=math.nan)], [query(a=math.inf)], overhead_per_run=math.nan))
     lists = {"streams", "classes", "queries", "deadlines", "tables"}
-    assert found.keys() == {"policy", "elapsed", "qos", "accounting", *lists}
+    assert found.keys() == {"policy", "elapsed", "qos", "accounting", "refreshing", *lists}
     assert found["streams"][0]["rate"] is found["queries"][0]["a"] is found["accounting"]["overhead_per_run"] is None
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 

@@ -74,7 +74,7 @@ def place(views, tmp_path):
         return LiveQuery(draft, "default", out, 60.0, progress, {"s": log})
 
     def unit(queries):
-        return KernelUnit(queries, log, {}, log.manifest)
+        return KernelUnit(queries, log, log.manifest)
 
     yield SimpleNamespace(log=log, live=live, unit=unit, manifest=log.manifest, folder=tmp_path)
     log.manifest.close()

@@ -18,8 +18,8 @@ _OF_INTEREST = ("failed", "trying", "paused")
 
 def document(snapshot: Row) -> dict[str, Any]:
     """The snapshot as `--json` prints it, with its classes and null for what is not a number."""
-    names = ("policy", "elapsed", "streams", "tables", "queries", "deadlines", "qos", "accounting")
-    parts = {name: snapshot[name] for name in names}
+    names = ("policy", "elapsed", "streams", "tables", "refreshing", "queries", "deadlines", "qos", "accounting")
+    parts = {name: snapshot.get(name) for name in names}
     return dict(finite({**parts, "classes": classes(snapshot)}))
 
 
@@ -57,6 +57,9 @@ def closing(snapshot: Row) -> Iterator[RenderableType]:
         yield _by_deadline(snapshot)
         yield Text()
     yield _by_stream(snapshot)
+    if snapshot.get("refreshing"):
+        yield Text()
+        yield _by_table(snapshot)
     for noun, rows in (("stream", snapshot["streams"]), ("query", snapshot["queries"])):
         for row in rows:
             if state(row) in _OF_INTEREST and row["reason"]:
@@ -117,6 +120,15 @@ def _by_deadline(snapshot: Row) -> Table:
         rates = (share(row["missed"] / n if n else None), share(row["useful"] / n if n else None), share(row["kept"]))
         promised = (span(row["stride"]), span(row["deadline"]), f"{row['weight']:g}", count(row["iterations"]))
         table.add_row(Text(plain(row["name"])), *promised, *rates, span(row["finish_p50"]), span(row["worst"]))
+    return table
+
+
+def _by_table(snapshot: Row) -> Table:
+    table = _table("table", "age", "fresh", "joins see", "lookups", "refreshes", "changed", "failed")
+    for row in snapshot["tables"]:
+        shares = share(row["freshness"]), share(row["perceived"]), share(row["accesses"])
+        counts = map(count, (row["refreshes"], row["changed"], row["failures"]))
+        table.add_row(Text(plain(row["name"])), span(row["age"]), *shares, *counts)
     return table
 
 

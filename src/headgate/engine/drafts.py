@@ -1,7 +1,7 @@
 """From the text of a query to what the engine runs: planned, ready to be evaluated, compiled if the kernel can."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from headgate.engine.sql.catalyst import NotFusableError
 from headgate.engine.sql.plan import Catalog, PerTrain, Plan, Relation
 from headgate.engine.sql.planner import plan
 from headgate.engine.sql.templates import Templates
-from headgate.engine.tables import Tables
+from headgate.engine.table.tables import Tables
 from headgate.engine.windows import Window
 from headgate.errors import InputError
 from headgate.model.deadlines import Deadline
@@ -36,7 +36,10 @@ PLAIN = Shown()
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A query that can be run: by the kernel, or by Spark alone for the reason that `why_not` gives."""
+    """A query that can be run: by the kernel, or by Spark alone for the reason that `why_not` gives.
+
+    `reads` are the snapshots of tables that it joins with now, by table; its plans go by what stands there.
+    """
 
     name: str
     sql: str
@@ -47,6 +50,7 @@ class Draft:
     why_not: str | None
     shown: Shown = PLAIN
     deadline: Deadline | None = None
+    reads: dict[str, str] = field(default_factory=dict)
 
     @property
     def streams(self) -> Sequence[str]:
@@ -85,10 +89,10 @@ class Drafts:
         found = None if window else templates.instance(sql)
         key = None if window else (shown, templates.of(sql)[0])
         if found and (known := self._alike.get(key)):
-            setting = self._setting(name, known.plan.stream)
+            reads = self._tables.reads(known.plan.tables)
             text = partial(self._text, name, sql, shown)
-            made = TrainEvaluation(known.plan, setting, known.schema, text)
-            return Draft(name, sql, None, known.plan, made, Compiled(*found), None, shown)
+            made = TrainEvaluation(known.plan, self._setting(name, known.plan, reads), known.schema, text)
+            return Draft(name, sql, None, known.plan, made, Compiled(*found), None, shown, reads=reads)
         draft = self._in_full(name, sql, window, shown)
         if key is not None and isinstance(draft.plan, PerTrain) and draft.compiled:
             self._alike[key] = _Alike(draft.plan, draft.evaluation.schema)
@@ -96,19 +100,21 @@ class Drafts:
 
     def _due(self, name: str, sql: str, window: Window | None, shown: Shown, deadline: Deadline) -> Draft:
         planned = self._plan(name, sql, window, shown)
-        made = evaluation(planned, self._setting(name, *planned.streams), iterations=True)
-        return self._compiled(Draft(name, sql, window, planned, made, None, None, shown, deadline))
+        reads = self._tables.reads(planned.tables)
+        made = evaluation(planned, self._setting(name, planned, reads), iterations=True)
+        return self._compiled(Draft(name, sql, window, planned, made, None, None, shown, deadline, reads))
 
     def again(self, draft: Draft) -> Draft:
-        """The same query after a table of its has changed."""
+        """The same query after the columns of a table of its have changed."""
         self._templates, self._alike = {}, {}
         draft.evaluation.prepare()
         return self._compiled(draft)
 
     def _in_full(self, name: str, sql: str, window: Window | None, shown: Shown) -> Draft:
         planned = self._plan(name, sql, window, shown)
-        made = evaluation(planned, self._setting(name, *planned.streams))
-        return self._compiled(Draft(name, sql, window, planned, made, None, None, shown))
+        reads = self._tables.reads(planned.tables)
+        made = evaluation(planned, self._setting(name, planned, reads))
+        return self._compiled(Draft(name, sql, window, planned, made, None, None, shown, reads=reads))
 
     @staticmethod
     def _compiled(draft: Draft) -> Draft:
@@ -128,9 +134,9 @@ class Drafts:
             raise TypeError(msg)
         return planned
 
-    def _setting(self, name: str, *streams: str) -> Setting:
-        logs = {stream: self._streams[stream].log for stream in streams}
-        return Setting(name, logs, self._views, self._folder / name)
+    def _setting(self, name: str, planned: Plan, reads: Mapping[str, str]) -> Setting:
+        logs = {stream: self._streams[stream].log for stream in planned.streams}
+        return Setting(name, logs, self._views, self._folder / name, reads)
 
     def _plan(self, name: str, sql: str, window: Window | None, shown: Shown) -> Plan:
         streams = {n: Relation(tuple(s.log.schema.names), s.log.event_time) for n, s in self._streams.items()}

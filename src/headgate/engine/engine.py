@@ -58,12 +58,17 @@ from headgate.engine.spans import seconds
 from headgate.engine.sql.plan import BySession, Plan
 from headgate.engine.status import NAME as STATUS
 from headgate.engine.status import Snapshot, snapshot, written
-from headgate.engine.tables import Table, Tables
+from headgate.engine.table.parts import Parts
+from headgate.engine.table.refresher import Refresh, Refresher
+from headgate.engine.table.sources import Table, Version, as_source
+from headgate.engine.table.swapping import Swapping
+from headgate.engine.table.tables import Tables
 from headgate.engine.timekeeper import Deadlines, Timekeeper, served
 from headgate.engine.units import LiveUnit
 from headgate.engine.utility import Protect
 from headgate.engine.windows import Time, Window
 from headgate.errors import HeadgateError, InputError
+from headgate.freshness.refreshing import Budget, Way
 from headgate.model.classes import DEFAULT, QueryClass
 from headgate.model.deadlines import Deadline
 from headgate.model.qos import LatencyGraph
@@ -94,6 +99,7 @@ class Engine:
     `lanes` says how many units run at a time: "auto", "jobs" for Spark jobs only, a number, or a number of each kind
     as in {"jobs": 1, "resident": 2}. Resident lanes are reached over a `channel`, "unix" or "flight"; without one, by
     what the master suggests. With `sync`, every commit is on the disk before it counts, and outlives a power cut.
+    `jars` are for a Spark that it starts: the driver of a database, say.
     """
 
     def __init__(
@@ -105,6 +111,7 @@ class Engine:
         channel: Channel | None = None,
         sync: bool = False,
         master: str | None = None,
+        jars: Sequence[str | Path] = (),
     ) -> None:
         # Before anything is opened; how many there can be, Spark will tell.
         Capacity.of(lanes, sys.maxsize)
@@ -120,11 +127,11 @@ class Engine:
         self._sync = sync
         # A context that was there before is somebody's, and is not ours to stop.
         self._owns_spark = spark is None and SparkContext._active_spark_context is None  # noqa: SLF001
-        self.spark = session(spark, master)
+        self.spark = session(spark, master, jars=jars)
         self._views = Views(self.spark)
         self._recorder = Recorder(self.state)
         self._letters = Letters(self.state / "shed", self._manifest)
-        self._tables = Tables(self.state / "tables", self._views)
+        self._tables = Tables(self.state / "tables", self._views, self._manifest.snapshots, sync)
         self._streams: dict[str, LiveStream] = {}
         self._queries: dict[str, LiveQuery] = {}
         self._classes = Classes()
@@ -138,6 +145,9 @@ class Engine:
         self._scheduler = Scheduler(made, self._manifest, self._recorder, self._chores, self._look.set)
         self._residents = Residents(self.spark, self._scheduler, capacity.resident, self.state / "lanes", channel)
         self._placing = Placing(self._scheduler, self._residents, self._manifest, self._streams, self._tables)
+        self._swapping = Swapping(self._scheduler, self._manifest, self._tables)
+        self._refresher = Refresher(self.spark, self._tables, self._swapping)
+        self._scheduler.ran = self._refresher.ran
         self._kernel_job: float | None = None
         self._absent: set[str] = set()
         self._taken: set[str] = set()
@@ -189,19 +199,55 @@ class Engine:
         if self._started:
             live.start()
 
-    def table(self, name: str, source: Table) -> None:
-        """Register a reference table, or read it again: a DataFrame, a file, or a function of a session.
+    def table(
+        self,
+        name: str,
+        source: Table,
+        *,
+        parts: Parts | None = None,
+        version: Version | None = None,
+        refresh: bool = True,
+    ) -> None:
+        """Register a reference table, or read it again: a DataFrame, a file, a function, `headgate.table.jdbc(...)`.
 
-        Queries join with what it held then. If it cannot be read, the last snapshot stays in use; without one, only
-        the queries that need it cannot be registered.
+        Queries join with what it held then, or when it was last refreshed: with `refreshing`, tables are, unless
+        `refresh` is False. If it cannot be read, the last snapshot stays in use; without one, only the queries that
+        need it cannot be registered. Of a table that is divided into `parts`, each is refreshed by itself. `version`
+        is a function of a session whose result is another one whenever the table is, and which is quick.
         """
         if name not in self._tables.columns:
             self._check_names("table", [name])
-        self._tables.take(name, source, self.spark)
-        concerned = [query for query in self._queries.values() if name in query.draft.plan.tables]
+        other = self._tables.take(name, as_source(source, version), self.spark, parts, refreshed=refresh)
+        self._refresher.taken(name)
+        concerned = [query for query in self._queries.values() if name in query.draft.reads]
+        self._swapping.now(name)
         for query in concerned:
-            self._scheduler.call(partial(self._draw_up_again, query))
-        self._placing.compiled_again(concerned)
+            if other:
+                self._scheduler.call(partial(self._draw_up_again, query))
+            query.alone = None
+        if other:
+            self._placing.compiled_again(concerned)
+
+    def refreshing(
+        self,
+        refreshes: float | None = None,
+        *,
+        bytes: float | None = None,  # noqa: A002 - what the budget is counted in
+        per: str | float = 60.0,
+        policy: Way = "profile",
+    ) -> None:
+        """Refresh tables from now on within a budget: so many refreshes, or bytes that are read, in so much time.
+
+        By `profile`, parts of tables are refreshed so that joins see as much fresh data as the budget allows: by how
+        often each changes and how often queries look it up, both as learned. `uniform` refreshes all of them equally
+        often, `change` in proportion to how often they change, `none` not at all.
+        """
+        if (refreshes is None) == (bytes is None):
+            rule, remedy = "a refresh budget is in refreshes or in bytes", "Write refreshing(12, per='60s')."
+            raise InputError(rule, "both" if bytes is not None else "none", remedy)
+        amount = refreshes if refreshes is not None else bytes or 0.0
+        period = seconds(per, "the period of a refresh budget", above=0)
+        self._refresher.use(Refresh(Budget(amount, period, policy), in_bytes=refreshes is None))
 
     def query_class(
         self,
@@ -344,6 +390,7 @@ class Engine:
                 made.append(self._live(draft, cls, out, most, progress[draft.name]))
                 made[-1].qos, made[-1].loss = worth, lossy
             self._restore_rates([query for query in made if query.name not in fresh])
+            self._swapping.begin(made, self._logs, in_order=self._in_order)
             for each in made:
                 self._admit(each)
         except HeadgateError:
@@ -493,6 +540,7 @@ class Engine:
         elif self._manifest.definition(name) is None:
             self._named(name)
         self._manifest.remove(name)
+        self._swapping.forget(name)
         self._absent.discard(name)
         shutil.rmtree(self.state / "panes" / name, ignore_errors=True)
 
@@ -529,6 +577,7 @@ class Engine:
             stream.start()
         self._housekeeper = threading.Thread(target=self._keep_house, name="headgate-house", daemon=True)
         self._housekeeper.start()
+        self._refresher.start()
 
     def switch(
         self,
@@ -644,6 +693,7 @@ class Engine:
             self._server.close()
         for stream in self._streams.values():
             stream.stop()
+        self._refresher.stop()
         self._scheduler.stop(grace)
         self._residents.close()
         if self._housekeeper:
@@ -694,7 +744,8 @@ class Engine:
         """How everything fares, now, or at the end if it is stopped."""
         if self._last:
             return self._last
-        return snapshot(self._streams, self._queries, self._scheduler, self._tables, self._all_classes(), self._began)
+        tables = self._tables, self._refresher
+        return snapshot(self._streams, self._queries, self._scheduler, *tables, self._all_classes(), self._began)
 
     def recent(self) -> Snapshot:
         """How everything fared a moment ago. Costs nothing while the engine runs, and looks around for itself."""
@@ -745,6 +796,7 @@ class Engine:
     def _chores(self) -> None:
         """About once a second: let time pass in silent streams, and let go of trains that nobody needs."""
         units = list(self._scheduler.units)
+        self._swapping.look_around()
         queries = [query for unit in units for query in _different(unit)]
         if not self._started:
             queries = list(self._queries.values())

@@ -15,7 +15,7 @@ from headgate.engine.evaluation.by_panes import PaneEvaluation
 from headgate.engine.evaluation.per_train import TrainEvaluation, unstamped
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting, queued, stream_input
 from headgate.engine.graphs import distinct
-from headgate.engine.kernel.program import Answer, Program, Remove
+from headgate.engine.kernel.program import Answer, Joined, Program, Remove
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest, Moved, Passed
 from headgate.engine.log.stream import StreamLog
@@ -73,7 +73,6 @@ class KernelUnit:
         self,
         queries: Sequence[LiveQuery],
         log: StreamLog,
-        tables: Mapping[str, str],
         manifest: Manifest,
         cohort: int | None = None,
     ) -> None:
@@ -91,7 +90,7 @@ class KernelUnit:
         self.queries: tuple[LiveQuery, ...] = ()
         self.classes: frozenset[str] = frozenset()
         self.graphs = distinct(())
-        self._log, self._tables = log, dict(tables)
+        self._log = log
         self._numbers = itertools.count()
         self._by_number: dict[int, LiveQuery] = {}
         self._number_of: dict[str, int] = {}
@@ -107,7 +106,7 @@ class KernelUnit:
         self.limit = float("inf")
         self._mark_seen: int | None = None
         position = queries[0].progress.cursors[log.name]
-        self.program = Program(log.name, self._tables)
+        self.program = Program(log.name)
         if cohort is None:
             cohort = manifest.join(log.name, position, _names(queries))
         self.cohort = Cohort(cohort, log.name, position, position, queries[0].rates[log.name].copy())
@@ -145,13 +144,17 @@ class KernelUnit:
         position = self.cohort.position
         cohort = manifest.join(self._log.name, position, _names(queries))
         self.let_go(queries, position)
-        made = KernelUnit(queries, self._log, self._tables, manifest, cohort)
+        made = KernelUnit(queries, self._log, manifest, cohort)
         made.losses, made.most = self.losses, self.most
         return made
 
     def _install(self, queries: Sequence[LiveQuery]) -> None:
         """Write the queries into the program, those of one shape together."""
         self.fresh = True
+        tables = dict(self.program.tables)
+        for query in queries:
+            tables |= query.draft.reads
+        self._use(tables)
         by_shape: dict[object, list[tuple[LiveQuery, Compiled]]] = {}
         for query in queries:
             if query.compiled is None:
@@ -168,7 +171,7 @@ class KernelUnit:
                     self._places[number] = query.sink
                 if isinstance(query.evaluation, PaneEvaluation) and kernel.final:
                     self._panes[query.name] = query.evaluation
-                    self._finals[query.name] = alone(kernel.final, self._tables)
+                    self._finals[query.name] = alone(kernel.final, tables)
 
     def release(self, queries: Sequence[LiveQuery], position: int, manifest: Manifest) -> None:
         """Let queries go, to move on alone from a position on.
@@ -201,10 +204,27 @@ class KernelUnit:
         if self.queries and self.kin.cls not in self.classes:
             self.kin = replace(self.kin, cls=self.queries[0].cls)
 
-    def install_again(self, tables: Mapping[str, str]) -> None:
-        """Go on with other snapshots of tables, and queries that were compiled anew for them: a new program."""
-        self._tables = dict(tables)
-        self.program = Program(self._log.name, self._tables)
+    @property
+    def reads(self) -> Mapping[str, str]:
+        """The snapshots of tables that its queries join with, by table."""
+        return self.program.tables
+
+    def swap(self, tables: Mapping[str, str]) -> None:
+        """Go on with other snapshots of some tables; there is nothing in memory that comes from the old ones."""
+        self.fresh = True
+        self._use({**self.program.tables, **tables})
+        for query in self.queries:
+            reads = query.draft.reads
+            reads.update({name: folder for name, folder in tables.items() if name in reads})
+
+    def _use(self, tables: dict[str, str]) -> None:
+        # New mappings: lanes see by them that something has changed.
+        for program in (self.program, *self._finals.values()):
+            program.tables = tables
+
+    def install_again(self) -> None:
+        """Go on with queries that were compiled anew: a new program."""
+        self.program = Program(self._log.name)
         self._by_number, self._number_of, self._places, self._panes, self._finals = {}, {}, {}, {}, {}
         self._install(self.queries)
 
@@ -285,6 +305,7 @@ class KernelUnit:
         if high == low and not self._panes:
             return Evaluated([], {self._log.name: (low, high)}, 0)
         answer = executor.answer(self.program, self._input(low, high)) if high > low else Answer(())
+        joined = [answer.joined]
         failed = {self._by_number[number].name: why for number, why in answer.errors.items()}
         steps: list[tuple[LiveQuery, Step]] = []
         partials: dict[str, pa.Table] = {}
@@ -308,13 +329,13 @@ class KernelUnit:
             query = self._by_number[self._number_of[name]]
             try:
                 in_time = time.perf_counter() < enough
-                close = partial(self._close, name, executor) if in_time else None
+                close = partial(self._close, name, executor, joined) if in_time else None
                 step = panes.absorb(query.progress, partials.get(name), low, high, close, late)
                 steps.append((query, step))
             except HeadgateError as error:
                 failed[name] = str(error)
         size = sum(part.nbytes for part in answer.parts)
-        return Evaluated(steps, {self._log.name: (low, high)}, high - low, failed, batches, size)
+        return Evaluated(steps, {self._log.name: (low, high)}, high - low, failed, batches, size, joined)
 
     def move(self, found: Evaluated) -> None:
         """The cohort goes on; its queries have taken their steps."""
@@ -367,9 +388,10 @@ class KernelUnit:
         given = stream_input(self._log, self._log.slices(low, high), window.time if window else None)
         return JobInput({self._log.name: given}, window=(window.size, window.slide) if window else None)
 
-    def _close(self, name: str, executor: Executor, given: JobInput) -> pa.Table:
-        """The windows of a query that close, from their panes."""
+    def _close(self, name: str, executor: Executor, joined: list[Joined], given: JobInput) -> pa.Table:
+        """The windows of a query that close, from their panes; adds what was looked up for them."""
         answer = executor.answer(self._finals[name], given)
+        joined.append(answer.joined)
         if answer.errors:
             raise HeadgateError(answer.errors[0])
         schema = self._panes[name].schema

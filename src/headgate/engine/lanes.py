@@ -9,7 +9,7 @@ import pickle
 import queue
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal, Protocol
 
@@ -77,7 +77,7 @@ class JobLane:
         self.name = name
         self._spark = spark
         self._unit = ""
-        self._programs: dict[str, tuple[weakref.ref[Program], int, Prepared]] = {}
+        self._programs: dict[str, tuple[weakref.ref[Program], tuple[int, Mapping[str, str]], Prepared]] = {}
         self._work: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         # Spark keeps job-local properties per Java thread, which this kind of thread has one of for itself.
         self._thread = InheritableThread(target=self._serve, name=f"headgate-{name}", daemon=True)
@@ -105,18 +105,18 @@ class JobLane:
     def answer(self, program: Program, given: JobInput) -> Answer:
         """Run a program in a job of the calling thread, which is the lane's."""
         found = self._prepared(program).run(given, self._unit)
-        sizes, errors = pickle.loads(found.column("head")[0].as_buffer())  # noqa: S301 - made by our own job
-        return answers.unpacked(sizes, errors, found.column("body")[0].as_buffer())
+        sizes, errors, joined = pickle.loads(found.column("head")[0].as_buffer())  # noqa: S301 - made by our own job
+        return answers.unpacked(sizes, errors, found.column("body")[0].as_buffer(), joined)
 
     def _prepared(self, program: Program) -> Prepared:
-        """The plan of a program, made anew when the program has changed."""
-        _, known, plan = self._programs.get(program.id, (None, -1, None))
-        if plan is None or known != len(program.changes):
+        """The plan of a program, made anew when the program or a snapshot of its tables has changed."""
+        _, known, plan = self._programs.get(program.id, (None, None, None))
+        now = replace(program, changes=list(program.changes))
+        if plan is None or known != (len(now.changes), now.tables):
             ship(self._spark.sparkContext)
-            now = replace(program, changes=list(program.changes))
             plan = Prepared(self._spark.range(0, 1, 1, 1).mapInArrow(InJob(now), ANSWER))
             self._programs = {key: entry for key, entry in self._programs.items() if entry[0]() is not None}
-            self._programs[program.id] = weakref.ref(program), len(now.changes), plan
+            self._programs[program.id] = weakref.ref(program), (len(now.changes), now.tables), plan
         return plan
 
     @property

@@ -1,7 +1,7 @@
 """Which unit runs a query: one of the kernel's, where it can be; fused with others, where that is worth it."""
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 
 from headgate.engine.evaluation.by_iteration import IterationEvaluation
@@ -14,14 +14,21 @@ from headgate.engine.query import LiveQuery
 from headgate.engine.residents import Residents
 from headgate.engine.riding import Riding
 from headgate.engine.scheduler import Scheduler
-from headgate.engine.tables import Tables
+from headgate.engine.table.tables import Tables
 from headgate.engine.units import LiveUnit, SingleUnit
 
 
-def together(queries: Sequence[LiveQuery], riding: Riding | None, *, apart: bool) -> list[list[LiveQuery]]:
+def together(
+    queries: Sequence[LiveQuery],
+    riding: Riding | None,
+    earlier: Callable[[Mapping[str, str]], Mapping[str, str]] = lambda _: {},
+    *,
+    apart: bool,
+) -> list[list[LiveQuery]]:
     """The queries of the kernel in the units that they begin with; those first to whose class it belongs.
 
-    They stand at the same tuple with the same drop rates behind it; `apart`, each is alone.
+    They stand at the same tuple with the same drop rates behind it, and with the same snapshots of tables, of which
+    some may be `earlier` than the newest; `apart`, each is alone.
     """
     groups: dict[Hashable, dict[str, list[LiveQuery]]] = {}
     for query in queries:
@@ -29,7 +36,9 @@ def together(queries: Sequence[LiveQuery], riding: Riding | None, *, apart: bool
         alone = query.name if apart or query.status != "running" else None
         position = query.progress.cursors[kin.stream]
         ahead = query.rates[kin.stream].ahead(position)
-        groups.setdefault((kin.stream, kin.window, position, ahead, alone), {}).setdefault(kin.cls, []).append(query)
+        behind = tuple(sorted(earlier(query.draft.reads).items()))
+        key = kin.stream, kin.window, position, ahead, behind, alone
+        groups.setdefault(key, {}).setdefault(kin.cls, []).append(query)
     found: list[list[LiveQuery]] = []
     for by_class in groups.values():
         some = list(by_class.values())
@@ -70,7 +79,8 @@ class Placing:
         """Give new queries units: those of the kernel together, where they stand at the same tuple."""
         kernel = [query for query in queries if self._in_kernel(query)]
         units: list[LiveUnit] = [self.single(query) for query in queries if not self._in_kernel(query)]
-        units += [self._kernel_unit(group) for group in together(kernel, self._riding, apart=not self._fuser)]
+        groups = together(kernel, self._riding, self._tables.earlier_among, apart=not self._fuser)
+        units += [self._kernel_unit(group) for group in groups]
         if kernel:
             self._residents.open()
         self._scheduler.add(units)
@@ -97,7 +107,7 @@ class Placing:
         homes = {id(unit): unit for query in queries if (unit := self._scheduler.home(query))}
         for unit in homes.values():
             if isinstance(unit, KernelUnit):
-                self._scheduler.when_free(unit, partial(unit.install_again, self._tables.snapshots))
+                self._scheduler.when_free(unit, unit.install_again)
 
     def look(self) -> None:
         """Take back whoever was let go and is well again, and fuse what can be fused."""
@@ -123,4 +133,4 @@ class Placing:
 
     def _kernel_unit(self, queries: Sequence[LiveQuery]) -> KernelUnit:
         log = self._streams[queries[0].evaluation.streams[0]].log
-        return KernelUnit(queries, log, self._tables.snapshots, self._manifest)
+        return KernelUnit(queries, log, self._manifest)

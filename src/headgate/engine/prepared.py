@@ -2,9 +2,10 @@
 
 import json
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -25,11 +26,21 @@ _HOLDS = ("Exchange", "Subquery", "TableCache", "InMemory")
 
 
 class Prepared:
-    """A query as Spark has resolved it; its plan is made when it runs for the first time."""
+    """A query as Spark has resolved it; its plan is made when it runs for the first time.
 
-    def __init__(self, frame: DataFrame) -> None:
+    `reads` are the snapshots of tables that it is to join with, by table. When they have changed, it is resolved anew
+    by `again` before it runs.
+    """
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        again: Callable[[], DataFrame] | None = None,
+        reads: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.frame = frame
         self.schema = to_arrow_schema(_nullable(frame.schema), timezone="UTC")
+        self._again, self._reads, self._known = again, reads, dict(reads)
 
     @cached_property
     def reused(self) -> bool:
@@ -38,6 +49,10 @@ class Prepared:
 
     def run(self, given: JobInput, description: str) -> pa.Table:
         """Execute it over the given tuples, as a job of the calling thread."""
+        if self._again and self._known != self._reads:
+            known = dict(self._reads)
+            self.frame, self._known = self._again(), known
+            self.__dict__.pop("reused", None)
         context = self.frame.sparkSession.sparkContext
         context.setLocalProperty(reader.PROPERTY, given.text())
         context.setJobDescription(description)
@@ -59,6 +74,8 @@ class Views:
         self._lock = threading.Lock()
         self._streams: dict[str, StructType] = {}
         self._loaded: dict[tuple[str, str], DataFrame] = {}
+        self._tables: dict[str, StructType] = {}
+        self._folders: dict[str, str] = {}
 
     def add_stream(self, name: str, schema: pa.Schema) -> None:
         """Make a stream known."""
@@ -66,7 +83,10 @@ class Views:
 
     def add_table(self, name: str, frame: DataFrame) -> None:
         """Make a table known, or replace it."""
-        frame.createOrReplaceTempView(_quoted(name))
+        with self._lock:
+            self._tables[name] = frame.schema
+            self._folders.pop(name, None)
+            frame.createOrReplaceTempView(_quoted(name))
 
     def drop_table(self, name: str) -> None:
         """Forget a table."""
@@ -78,12 +98,32 @@ class Views:
         used: Mapping[str, Collection[str]],
         casts: pa.Schema | None = None,
         partial: pa.Schema | None = None,
+        reads: Mapping[str, str] = MappingProxyType({}),
     ) -> Prepared:
-        """Plan a query that uses these columns of these streams.
+        """Plan a query that uses these columns of these streams, and these snapshots of tables.
 
         `casts` gives the types of its last columns; `partial` the columns of the panes, where it reads them.
         """
+
+        def resolved() -> DataFrame:
+            return self._resolved(sql, used, casts, partial, reads)
+
+        return Prepared(resolved(), resolved, reads)
+
+    def _resolved(
+        self,
+        sql: str,
+        used: Mapping[str, Collection[str]],
+        casts: pa.Schema | None,
+        partial: pa.Schema | None,
+        reads: Mapping[str, str],
+    ) -> DataFrame:
         with self._lock:
+            for name, folder in reads.items():
+                if self._folders.get(name) != folder:
+                    found = self.spark.read.schema(self._tables[name]).parquet(folder)
+                    found.createOrReplaceTempView(_quoted(name))
+                    self._folders[name] = folder
             for name, columns in used.items():
                 self._view(name, columns)
             if partial is not None:
@@ -96,7 +136,7 @@ class Views:
                 if not frame._jdf.queryExecution().analyzed().deterministic():  # noqa: SLF001
                     remedy = "Leave out functions of chance, of the clock and of the machine."
                     raise InputError("a query gives the same rows whenever it runs", "one that does not", remedy)
-                return Prepared(_cast(frame, casts) if casts else frame)
+                return _cast(frame, casts) if casts else frame
             except (PySparkException, Py4JJavaError) as error:
                 raise refused(error) from None
 

@@ -93,6 +93,7 @@ class LiveQuery:
     status: Status = "running"
     reason: str | None = None
     attempts: int = 0
+    repeats: bool = False
     resting: float = 0.0
     most: float = float("inf")
     alone: str | None = None
@@ -281,11 +282,12 @@ class LiveQuery:
 
     def succeeded(self) -> None:
         """Take note that a run has gone well."""
-        self.attempts, self.reason, self.resting = 0, None, 0.0
+        self.attempts, self.repeats, self.reason, self.resting = 0, False, None, 0.0
 
     def failed(self, error: str, n: int, now: float, *, too_long: bool) -> None:
         """Take note of an error: rest, then try again, with a shorter train if it took too long, or give up."""
         self.attempts += 1
+        self.repeats = True
         self.reason = f"a run took longer than the limit of {self.limit:g} s" if too_long else error
         self.most = max(1, min(n, self.most) // 4) if too_long else self.most
         self.resting = now + _BACKOFF * 2**self.attempts

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from headgate.engine.delivery import SharedSinkError, StagingError
-from headgate.engine.kernel.program import Answer, Program
+from headgate.engine.kernel.program import Answer, Joined, Program
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.prepared import Prepared
@@ -32,7 +32,7 @@ class Done:
     did not take what they got at once (`unsent`), or with the commit (`unstaged`), or do not show what is committed
     (`hidden`). The first two stay where the run began, the third where the manifest has them, the last have gone on.
     So many seconds of it were Spark's. `lost` says that the lane died under the run, `blocked` that the sink which
-    all share took nothing.
+    all share took nothing. `joined` is what the kernel has looked up in reference tables.
     """
 
     started: float
@@ -50,6 +50,7 @@ class Done:
     error: str | None = None
     lost: bool = False
     blocked: bool = False
+    joined: Sequence[Joined] = ()
 
     @property
     def bad(self) -> Mapping[str, str]:
@@ -117,6 +118,7 @@ def run(unit: LiveUnit, n: int, executor: Executor, manifest: Manifest, drops: M
         *bad,
         why,
         blocked=blocked,
+        joined=found.joined,
     )
 
 

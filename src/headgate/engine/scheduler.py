@@ -104,6 +104,8 @@ class Scheduler:
         self.keeper: Timekeeper | None = None
         self.targets: Mapping[str, float] = {}
         self.responses: dict[str, Punctuality] = {}
+        self.ran: Callable[[LiveUnit, Done], None] = lambda _unit, _done: None
+        """Told of every run that has gone well, while the unit does nothing."""
         self.qos = AverageQos()
         self._manifest, self._recorder, self._chores, self._met = manifest, recorder, chores, met
         self._make: Callable[[], Policy] | None = None
@@ -309,7 +311,14 @@ class Scheduler:
     def _stand(self, units: Sequence[KernelUnit], at: int) -> bool:
         """Whether units stand at a position with nothing in memory and no drop rate decided behind it; none runs."""
         free = all(unit in self.units and not unit.busy and unit.cohort.position == at for unit in units)
+        free = free and _alike([unit.reads for unit in units])
         return free and not any(u.cohort.rates.ahead(at) for u in units) and all(self._saved(u) for u in units)
+
+    def settled(self, unit: LiveUnit) -> bool:
+        """In the scheduler's thread: whether a unit does nothing and all that it did is committed, or is so now."""
+        runs = (unit is each for assigned in self._assigned.copy().values() for each, _, _ in assigned.runs)
+        free = unit in self.units and not unit.busy and not any(runs)
+        return free and (not isinstance(unit, KernelUnit) or self._saved(unit))
 
     def _saved(self, unit: KernelUnit) -> bool:
         """Commit what a unit has in memory; False, with a warning, if that cannot be done now."""
@@ -586,6 +595,7 @@ class Scheduler:
             if (by_class := _by_class(policy)) and done.waited and not isinstance(unit, DeadlineUnit):
                 for cls, times in responded.items():
                     by_class.responded(cls, times)
+        self.ran(unit, done)
 
     def _expel(self, unit: LiveUnit, n: int, done: Done, queries: Sequence[LiveQuery]) -> None:
         """Let queries go whose own part has failed, to run by themselves; the others have lost nothing.
@@ -724,6 +734,12 @@ class Scheduler:
                 utility=done.utility,
             )
         )
+
+
+def _alike(reads: Sequence[Mapping[str, str]]) -> bool:
+    """Whether all join with the same snapshots of tables."""
+    together = {name: folder for each in reads for name, folder in each.items()}
+    return all(together[name] == folder for each in reads for name, folder in each.items())
 
 
 def _by_class(policy: Policy) -> ByClass | None:

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -34,10 +35,16 @@ SESSION = {
 """What a session of its own can have without touching the user's."""
 
 
-def session(spark: SparkSession | None = None, master: str | None = None, app: str = "headgate") -> SparkSession:
+def session(
+    spark: SparkSession | None = None,
+    master: str | None = None,
+    app: str = "headgate",
+    jars: Sequence[str | Path] = (),
+) -> SparkSession:
     """A session with the settings that prepared plans need.
 
-    Beside a given one it is a second session: same context and executors, but views and settings of its own.
+    Beside a given one it is a second session: same context and executors, but views and settings of its own. `jars`
+    are those of a context that is made for it.
     """
     if spark is None:
         check_java()
@@ -47,11 +54,20 @@ def session(spark: SparkSession | None = None, master: str | None = None, app: s
         builder = SparkSession.builder.master(master or f"local[{(os.cpu_count() or 1) + 2}]").appName(app)
         for key, value in CONTEXT.items():
             builder = builder.config(key, value)
+        if jars:
+            builder = builder.config("spark.jars", ",".join(_jar(each) for each in jars))
         spark = builder.getOrCreate()
     own = spark.newSession()
     for key, value in SESSION.items():
         own.conf.set(key, value)
     return own
+
+
+def _jar(given: str | Path) -> str:
+    path = Path(given)
+    if "://" not in str(given) and not path.is_file():
+        raise InputError("a jar is a file that exists", f"'{given}'", "Check the path.")
+    return str(given) if "://" in str(given) else str(path.absolute())
 
 
 def check_java() -> None:

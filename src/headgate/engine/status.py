@@ -14,10 +14,12 @@ from headgate.engine.intake import LiveStream
 from headgate.engine.iterations import DeadlineUnit
 from headgate.engine.query import LiveQuery
 from headgate.engine.scheduler import Scheduler
-from headgate.engine.tables import Tables
+from headgate.engine.table.refresher import Refresher
+from headgate.engine.table.tables import Kept, Tables
 from headgate.engine.timekeeper import Tally, Timekeeper
 from headgate.engine.units import LiveUnit
 from headgate.engine.windows import ENDED, NEVER
+from headgate.freshness.refreshing import Estimate
 from headgate.model.classes import QueryClass
 from headgate.model.operator import FREE
 from headgate.monitor.figures import figures
@@ -162,10 +164,42 @@ class LaneStatus:
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
-    """A reference table, and why its last reading failed."""
+    """A reference table: how old its snapshot is, how fresh that may be, and what refreshing it takes and brings.
+
+    `age` is that of the part that was read longest ago. Of its parts so much is likely to be as at the source
+    (`freshness`), or of what queries look up in it (`perceived`). `change_rate` is changes per second of all parts,
+    as learned; `accesses` the share of all lookups that are in this table. Parts were refreshed so many times, of
+    which they had `changed` so many; so many reads failed, the last of them for the `problem`.
+    """
 
     name: str
     problem: str | None
+    snapshot: int = 0
+    parts: int = 1
+    bytes: int = 0
+    age: float | None = None
+    freshness: float | None = None
+    perceived: float | None = None
+    change_rate: float | None = None
+    accesses: float | None = None
+    every: float | None = None
+    refreshes: int = 0
+    changed: int = 0
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshingStatus:
+    """The refresh budget of a period in seconds, what was `used` of what it `allowed`, how fresh joins see tables."""
+
+    policy: str
+    budget: float
+    unit: str
+    period: float
+    used: float
+    allowed: float
+    perceived: float | None
+    swaps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +236,7 @@ class Snapshot:
     deadlines: tuple[DeadlineStatus, ...]
     lanes: tuple[LaneStatus, ...]
     accounting: Accounting
+    refreshing: RefreshingStatus | None = None
     qos: QosStatus | None = None
 
 
@@ -210,6 +245,7 @@ def snapshot(
     queries: Mapping[str, LiveQuery],
     scheduler: Scheduler,
     tables: Tables,
+    refresher: Refresher,
     classes: Sequence[QueryClass],
     began: float,
 ) -> Snapshot:
@@ -220,12 +256,13 @@ def snapshot(
     # More than one can look at, and than could be written every half second.
     listed = itertools.islice(list(queries.values()), _LISTED)
     of_queries = tuple(_query(query, scheduler.home(query), scheduler, now) for query in gently(listed))
+    shown_tables, refreshing = _tables(tables, refresher, now)
     return Snapshot(
         now,
         now - began,
         scheduler.policy_name,
         of_streams,
-        tuple(TableStatus(name, tables.problems.get(name)) for name in list(tables.columns)),
+        shown_tables,
         tuple(_class(each, [q for q in of_queries if q.cls == each.name], scheduler) for each in classes),
         of_queries,
         _deadlines(scheduler),
@@ -241,6 +278,7 @@ def snapshot(
             scheduler.overhead.per_run,
             len(queries) - len(of_queries),
         ),
+        refreshing,
         _qos(scheduler.qos),
     )
 
@@ -268,6 +306,47 @@ def _stream(name: str, stream: LiveStream) -> StreamStatus:
         rejected,
         len(log.trains),
         sum(train.bytes for train in list(log.trains)),
+    )
+
+
+def _tables(
+    tables: Tables, refresher: Refresher, now: float
+) -> tuple[tuple[TableStatus, ...], RefreshingStatus | None]:
+    parts = refresher.estimates(now)
+    shown = tuple(
+        _table(name, kept, tables.problems.get(name), [each for part, each in parts.items() if part[0] == name])
+        for name, kept in list(tables.kept.items())
+    )
+    budget = refresher.wish.budget
+    if budget.policy == "none":
+        return shown, None
+    seen = sum(each.share * each.freshness for each in parts.values()) if parts else None
+    unit = "bytes" if refresher.wish.in_bytes else "refreshes"
+    used = refresher.spent, refresher.allowed
+    return shown, RefreshingStatus(budget.policy, budget.amount, unit, budget.period, *used, seen, refresher.swaps)
+
+
+def _table(name: str, kept: Kept, problem: str | None, parts: Sequence[Estimate]) -> TableStatus:
+    """A table whose parts are known to the refresher, or which is not refreshed."""
+    known = kept.latest.number, len(kept.names), sum(each.size for each in kept.latest.contents)
+    if not parts:
+        return TableStatus(name, problem, *known)
+    share = sum(each.share for each in parts)
+    seen = sum(each.share * each.freshness for each in parts)
+    every = min(each.every for each in parts)
+    return TableStatus(
+        name,
+        problem,
+        *known,
+        max(each.age for each in parts),
+        sum(each.freshness for each in parts) / len(parts),
+        seen / share if share else None,
+        sum(each.rate for each in parts),
+        share,
+        every if math.isfinite(every) else None,
+        sum(each.copy.refreshed for each in parts),
+        sum(each.copy.changed for each in parts),
+        sum(each.copy.failed for each in parts),
     )
 
 

@@ -8,6 +8,7 @@ from headgate.engine.batch import Batch
 from headgate.engine.delivery import Delivered, deliver
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
 from headgate.engine.graphs import distinct
+from headgate.engine.kernel.program import Joined
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.query import LiveQuery
@@ -32,7 +33,8 @@ MOST_GRAPHS = 8
 class Evaluated:
     """What a unit found in a train: steps of queries, results of queries that share a sink, and who failed.
 
-    Whoever moves along with the others has a step only if it has results. `size` is what results take, in bytes.
+    Whoever moves along with the others has a step only if it has results. `size` is what results take, in bytes;
+    `joined` what the kernel has looked up in reference tables.
     """
 
     steps: Sequence[tuple[LiveQuery, Step]]
@@ -41,6 +43,7 @@ class Evaluated:
     failed: Mapping[str, str] = field(default_factory=dict)
     batches: Sequence[Batch] = ()
     size: int = 0
+    joined: Sequence[Joined] = ()
 
 
 class LiveUnit(Protocol):
@@ -70,6 +73,13 @@ class LiveUnit(Protocol):
 
     def resting(self, now: float) -> bool:
         """Whether it waits after an error, to be tried again."""
+
+    @property
+    def reads(self) -> Mapping[str, str]:
+        """The snapshots of tables that its queries join with, by table."""
+
+    def swap(self, tables: Mapping[str, str]) -> None:
+        """Go on with other snapshots of some tables, between two runs, with nothing in memory."""
 
     @property
     def name(self) -> str:
@@ -161,6 +171,16 @@ class SingleUnit:
     def waiting(self, now: float) -> Waiting:
         """What waits for the query."""
         return NOTHING if self.busy else self._query.waiting(now)
+
+    @property
+    def reads(self) -> Mapping[str, str]:
+        """Those of the query."""
+        return self._query.draft.reads
+
+    def swap(self, tables: Mapping[str, str]) -> None:
+        """The query's plans are made anew when they run next."""
+        self.fresh = True
+        self._query.draft.reads.update(tables)
 
     def evaluate(self, n: int, executor: Executor) -> Evaluated:
         """The query's own step."""

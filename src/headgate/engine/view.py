@@ -42,6 +42,10 @@ def view(snapshot: Row, width: int, height: int, note: str = "") -> Group:
     space = height - len(top) - len(bottom) - 3 * len(blank)
     streams = _table(_streams(snapshot["time"]), snapshot["streams"], width)
     above = _cut(streams, max(3, space // 3), "streams")
+    if refreshing := snapshot.get("refreshing"):
+        rows = [{**each, "status": "", "reason": None} for each in snapshot["tables"]]
+        above += [*blank, _line(_budget(refreshing), width, "cyan")]
+        above += _cut(_table(_TABLES, rows, width), max(3, space // 4), "tables")
     above += [_line(_problem(table), width, "yellow") for table in snapshot["tables"] if table["problem"]]
     if any(each["share"] is not None for each in snapshot["classes"]):
         rows = [{**each, "status": "", "reason": None} for each in snapshot["classes"]]
@@ -122,6 +126,16 @@ def _packed(parts: Iterable[str], width: int) -> list[str]:
         else:
             lines.append(part)
     return lines
+
+
+def _budget(refreshing: Row) -> str:
+    amount = size if refreshing["unit"] == "bytes" else lambda n: f"{count(n)} refreshes"
+    parts = [
+        f"tables by {refreshing['policy']}: {amount(refreshing['budget'])} in {span(refreshing['period'])}",
+        f"{share(refreshing['used'] / refreshing['allowed'] if refreshing['allowed'] else None)} used",
+        f"joins see {share(refreshing['perceived'])} fresh",
+    ]
+    return " · ".join(parts)
 
 
 def _problem(table: Row) -> str:
@@ -228,6 +242,20 @@ _CLASSES = (
     _Column("pending", lambda row: count(row["pending"]), 7, spare=2),
 )
 
+_TABLES = (
+    _Column("table", lambda row: row["name"], 12, words=True),
+    _Column("parts", lambda row: count(row["parts"]), 5, spare=4),
+    _Column("age", lambda row: span(row["age"]), 7),
+    _Column("fresh", lambda row: share(row["freshness"]), 6, spare=1),
+    _Column("joins see", lambda row: share(row["perceived"]), 9),
+    _Column("changes/h", lambda row: count(_hourly(row["change_rate"])), 9),
+    _Column("lookups", lambda row: share(row["accesses"]), 7),
+    _Column("refreshes", lambda row: count(row["refreshes"]), 9),
+    _Column("changed", lambda row: count(row["changed"]), 7, spare=3),
+    _Column("failed", lambda row: count(row["failures"]), 6, spare=2),
+    _Column("size", lambda row: size(row["bytes"]), 7, spare=5),
+)
+
 _DEADLINES = (
     _Column("deadline", lambda row: row["name"], 12, words=True),
     _Column("every", lambda row: span(row["stride"]), 7),
@@ -256,6 +284,11 @@ _QUERIES = (
     _Column("runs", lambda row: count(row["runs"]), 6, spare=6),
     _Column("unit", lambda row: "–" if row["unit"] == row["name"] else row["unit"], 8, spare=7, words=True),
 )
+
+
+def _hourly(rate: float | None) -> float | None:
+    return None if rate is None else 3600 * rate
+
 
 _QOS = _Column("QoS", lambda row: "–" if row["qos"] is None else f"{row['qos']:.3f}", 5)
 

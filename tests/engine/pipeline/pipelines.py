@@ -46,8 +46,11 @@ class Notes:
     def stream(self, name, source, /, **options):
         self._note("stream", name, source, options)
 
-    def table(self, name, path, /):
-        self._note("table", name, path, {})
+    def table(self, name, source, /, **options):
+        self._note("table", name, source, options)
+
+    def refreshing(self, **options):
+        self._note("refreshing", "", None, options)
 
     def query(self, name, sql, /, **options):
         self._note("query", name, sql, options)

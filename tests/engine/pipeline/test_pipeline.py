@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from engine.pipeline.pipelines import SMALL, Notes, written
-from headgate.engine import source
+from headgate.engine import source, table
 from headgate.engine.capacity import Capacity
 from headgate.engine.engine import Engine
 from headgate.engine.pipeline import build, load
 from headgate.engine.pipeline.pipeline import Registers
 from headgate.engine.pipeline.sources import SourceSpec
+from headgate.engine.pipeline.tables import Table
 from headgate.errors import InputError
 from headgate.policy.trains import Train
 
@@ -21,7 +22,8 @@ def test_a_pipeline_has_streams_tables_and_queries(folder):
     stream, big, vwap = loaded.streams["ticks"], loaded.queries["big"], loaded.queries["vwap"]
     assert stream.source == source.ticks(rate=100)
     assert (stream.event_time, stream.delay, stream.idle) == ("ts", 2, 5)
-    assert loaded.tables == {"symbols": Path("symbols.csv")}
+    assert loaded.tables == {"symbols": Table("symbols.csv")}
+    assert (loaded.refresh, loaded.jars) == (None, [])
     assert (big.sql, big.cls, repr(big.sink)) == ("SELECT * FROM ticks", "alerts", "parquet('out/big')")
     assert (big.window, big.slide, big.time, big.limit, big.start) == (None, None, None, 60, "now")
     assert (vwap.window, vwap.slide, vwap.time, vwap.limit) == (10, 2, "event", 30)
@@ -42,7 +44,7 @@ def test_relative_paths_start_at_the_folder_of_the_file_and_others_stay(folder, 
     monkeypatch.chdir("/")
     loaded = load(folder / "p.yaml")
     assert loaded.state == Path("/var/state")
-    assert loaded.tables == {"symbols": folder / "symbols.csv"}
+    assert loaded.tables == {"symbols": Table(str(folder / "symbols.csv"))}
     assert repr(loaded.queries["big"].sink) == f"parquet('{folder}/out/big')"
     assert repr(loaded.streams["ticks"].source) == repr(source.folder(str(folder / "incoming")))
 
@@ -168,9 +170,9 @@ def test_an_engine_gets_streams_first_then_tables_then_queries(folder):
         ("query", "big"),
         ("query", "vwap"),
     ]
-    stream, table, big, vwap = engine.calls
+    stream, symbols, big, vwap = engine.calls
     assert stream[2:] == (loaded.streams["ticks"].source, {"event_time": "ts", "delay": 2, "idle": 5})
-    assert table[2] == "symbols.csv"
+    assert symbols[2:] == ("symbols.csv", {"parts": None, "refresh": True})
     assert big[2] == "SELECT * FROM ticks"
     assert big[3] == {
         "window": None,
@@ -189,7 +191,44 @@ def test_an_engine_gets_streams_first_then_tables_then_queries(folder):
     assert (vwap[3]["window"], vwap[3]["slide"], vwap[3]["time"], vwap[3]["limit"]) == (10, 2, "event", 30)
 
 
-@pytest.mark.parametrize("method", ["stream", "table", "query", "query_many"])
+TABLES = """
+jars: [driver.jar]
+tables:
+  symbols: {file: symbols.csv, refresh: false}
+  prices:
+    jdbc: {url: "jdbc:postgresql://db/shop", table: prices, user: me, password_from: SECRET, options: {ssl: 1}}
+    parts: {column: region, values: [eu, us]}
+  limits:
+    jdbc: {url: "jdbc:postgresql://db/shop", table: limits, version: SELECT max(changed) FROM limits}
+    parts: {column: id, ranges: [10, 20]}
+refresh: {budget: 12, per: 30s, policy: uniform}
+"""
+
+
+def test_tables_may_live_in_a_database_and_be_refreshed_by_part_within_a_budget(folder, monkeypatch):
+    monkeypatch.setenv("SECRET", "xyzzy")
+    engine = Notes()
+    loaded = written(SMALL.replace("tables:\n  symbols: {file: symbols.csv}\n", TABLES))
+    build(loaded, engine)
+    given = {name: (made, options) for what, name, made, options in engine.calls if what == "table"}
+    shop, secret = "jdbc:postgresql://db/shop", {"ssl": "1", "user": "me", "password": "xyzzy"}
+    assert given == {
+        "symbols": ("symbols.csv", {"parts": None, "refresh": False}),
+        "prices": (
+            table.jdbc(shop, "prices", secret),
+            {"parts": table.values("region", "eu", "us"), "refresh": True},
+        ),
+        "limits": (
+            table.jdbc(shop, "limits", version="SELECT max(changed) FROM limits"),
+            {"parts": table.ranges("id", 10, 20), "refresh": True},
+        ),
+    }
+    assert ("refreshing", "", None, {"refreshes": 12, "bytes": None, "per": 30, "policy": "uniform"}) in engine.calls
+    assert loaded.jars == [Path("driver.jar")]
+    assert "xyzzy" not in repr(loaded)
+
+
+@pytest.mark.parametrize("method", ["stream", "table", "refreshing", "query", "query_many"])
 def test_the_engine_takes_what_a_pipeline_gives(method):
     given = {
         name: parameter

@@ -9,7 +9,7 @@ No state but the progress decides a result, so a step that was not committed is 
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -48,17 +48,21 @@ def with_kept(rows: pa.Table, kept: float) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What evaluations work with: a query's name, the logs by stream, the views, a folder for partial results."""
+    """What evaluations work with: a query's name, the logs by stream, the views, a folder for partial results.
+
+    `reads` are the snapshots of tables that it joins with, by table: folders, which may be others from run to run.
+    """
 
     query: str
     logs: Mapping[str, StreamLog]
     views: Views
     folder: Path
+    reads: Mapping[str, str] = field(default_factory=dict)
 
     def prepare(self, sql: str, casts: pa.Schema | None = None, partial: pa.Schema | None = None) -> Prepared:
         """Plan a text over the streams that it names."""
         columns = {name: used(sql, [*log.schema.names, *HIDDEN]) for name, log in self.logs.items()}
-        return self.views.prepare(sql, columns, casts, partial)
+        return self.views.prepare(sql, columns, casts, partial, self.reads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,8 @@ class Groups:
             name.lstrip("?") if name != _SELECTION else name: groups.get_column(name) for name in groups.columns
         }
         behind = Batch(self.behind.formulas, groups.height, columns.__getitem__, broken=broken)
-        return self.behind.run(behind)
+        tables, errors, _ = self.behind.run(behind)
+        return tables, errors
 
     def _grouped(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
         names = [_SELECTION, *(f"?k{k}" for k in range(len(self._keys)))]

@@ -1,6 +1,7 @@
 """All queries of a unit over one train, at once."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from headgate.engine.kernel.arrays import Growing, Ints
 from headgate.engine.kernel.batch import Batch, Formulas, reason
 from headgate.engine.kernel.ir import Column, Lookup, Node, Segment, walk
 from headgate.engine.kernel.keys import Exhausted
-from headgate.engine.kernel.lookups import Failed, Reference
+from headgate.engine.kernel.lookups import UNFOUND, Failed, Reference
 from headgate.engine.kernel.matcher import Seen
 from headgate.engine.kernel.program import NUMBER, Add, Answer, Change
 from headgate.engine.kernel.stage import Stage
@@ -40,6 +41,12 @@ class Kernel:
         self._references: dict[tuple[Lookup, ...], Reference] = {}
         self._start()
 
+    def use(self, tables: Mapping[str, str]) -> None:
+        """Look up in these folders from now on; what has not changed stays as it was read."""
+        stale = {name for name, folder in tables.items() if self._tables.get(name) != folder}
+        self._references = {key: each for key, each in self._references.items() if key[-1].table not in stale}
+        self._tables = dict(tables)
+
     def apply(self, change: Change) -> None:
         """Add queries, or remove some."""
         numbers = np.array(change.numbers, np.int64)
@@ -62,6 +69,7 @@ class Kernel:
     def run(self, rows: pa.Table) -> Answer:
         """The results of all queries for the rows of a train."""
         batches: dict[tuple[Lookup, ...], Batch] = {(): _train(self._formulas, rows)}
+        joined: dict[str, Counter[int]] = {}
         parts: list[pa.Table] = []
         errors = dict(self._broken)
         for lookups, stage in self._stages.items():
@@ -70,13 +78,15 @@ class Kernel:
             except Failed as error:
                 errors |= dict.fromkeys(self._queries_with(lookups), str(error))
                 continue
-            found, failed = stage.run(batch)
+            found, failed, rows_wanted = stage.run(batch)
             parts += found
             errors |= failed
+            for table, looked_up in self._looked_up(batch, lookups, rows_wanted) if lookups else ():
+                joined.setdefault(table, Counter()).update(looked_up)
         if errors:
             failing = pa.array(list(errors), pa.int64())
             parts = [part.filter(pc.invert(pc.is_in(part.column(NUMBER), failing))) for part in parts]
-        return Answer(tuple(part for part in parts if part.num_rows), errors)
+        return Answer(tuple(part for part in parts if part.num_rows), errors, joined)
 
     def describe(self) -> list[Described]:
         """How rows are found, by what has been seen of the data."""
@@ -138,6 +148,23 @@ class Kernel:
                 self._references[lookups] = self._reference(lookups[-1])
             batches[lookups] = self._references[lookups].join(before)
         return batches[lookups]
+
+    def _looked_up(
+        self, batch: Batch, lookups: tuple[Lookup, ...], rows: Ints
+    ) -> Iterator[tuple[str, dict[int, int]]]:
+        """Of rows that queries want, how many were found in each part of the tables.
+
+        Of what was not found, nobody knows who would have wanted it: as large a share as of the rest.
+        """
+        queries = sum(len(roster) for roster in self._rosters.values() if roster.shape.lookups == lookups)
+        wanted = len(rows) / batch.n if batch.n else float(queries)
+        for count in range(1, len(lookups) + 1):
+            reference = self._references[lookups[:count]]
+            counts = np.bincount(batch.column(reference.part).to_numpy()[rows] - UNFOUND)
+            found = {int(part) + UNFOUND: int(counts[part]) for part in np.flatnonzero(counts)}
+            if lookups[count - 1].kind == "inner" and reference.unfound:
+                found[UNFOUND] = round(reference.unfound * wanted)
+            yield lookups[count - 1].table, found
 
     def _reference(self, lookup: Lookup) -> Reference:
         try:

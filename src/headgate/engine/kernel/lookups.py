@@ -1,5 +1,8 @@
 """Joins with reference tables, whose rows are kept by their keys."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -12,6 +15,15 @@ from headgate.engine.kernel.ir import Column, Lookup, Node, walk
 from headgate.engine.kernel.keys import NULL, Encoder, Pool, encoder, is_extreme
 from headgate.engine.kernel.types import arrow
 
+_PART = re.compile(r"p(\d+)-")
+UNFOUND = -1
+"""The part of a table that rows would have been in for which nothing was found."""
+
+
+def part_prefix(part: int) -> str:
+    """How the files of a part of a table begin."""
+    return f"p{part:04d}-"
+
 
 class Failed(Exception):  # noqa: N818 - a lookup has
     """A lookup cannot be done for these rows."""
@@ -22,7 +34,11 @@ class Reference:
 
     def __init__(self, lookup: Lookup, folder: str) -> None:
         self._lookup = lookup
-        self._columns = _read(lookup, folder)
+        self._columns, parts = _read(lookup, folder)
+        # The last one is for rows that are joined with none.
+        self._parts = np.append(parts, UNFOUND)
+        self.part = f"part of {lookup.table} for {id(self)}"
+        self.unfound = 0
         n = len(next(iter(self._columns.values()), ()))
         formulas = Formulas()
         table = Batch(formulas, n, self._columns.__getitem__)
@@ -37,12 +53,16 @@ class Reference:
         self._starts = np.concatenate(([0], np.cumsum(counts)))
 
     def join(self, batch: Batch) -> Batch:
-        """The rows that come of it, in the order of the batch."""
+        """The rows that come of it, in the order of the batch.
+
+        Their column `part` is the part of the table that each was found in. How many rows were `unfound`, it notes.
+        """
         left, right = self._pairs(batch)
         if self._lookup.condition is not None:
             pairs = self._joined(batch, left, right)
             true = _values(pairs, self._lookup.condition).fill_null(value=False).to_numpy()
             left, right = left[true], right[true]
+        self.unfound = batch.n - int(np.count_nonzero(np.diff(left, prepend=-1)))
         match self._lookup.kind:
             case "inner":
                 return self._joined(batch, left, right)
@@ -52,9 +72,11 @@ class Reference:
                 right = np.concatenate((right, np.full(len(alone), -1)))[order]
                 return self._joined(batch, np.concatenate((left, alone))[order], right)
             case "semi":
-                return self._joined(batch, np.unique(left), None)
+                left, first = np.unique(left, return_index=True)
+                return self._joined(batch, left, right[first], shown=False)
             case "anti":
-                return self._joined(batch, np.setdiff1d(np.arange(batch.n), left), None)
+                alone = np.setdiff1d(np.arange(batch.n), left)
+                return self._joined(batch, alone, np.full(len(alone), -1), shown=False)
 
     def _pairs(self, batch: Batch) -> tuple[Ints, Ints]:
         groups = np.zeros(batch.n, np.int64)
@@ -65,12 +87,15 @@ class Reference:
         left, places = spread(begin, end - begin)
         return left, self._rows[places]
 
-    def _joined(self, batch: Batch, left: Ints, right: Ints | None) -> Batch:
+    def _joined(self, batch: Batch, left: Ints, right: Ints, *, shown: bool = True) -> Batch:
+        """Rows of the batch beside rows of the table, which may have none, and whose columns need not be `shown`."""
         same = len(left) == batch.n and bool((left == np.arange(batch.n)).all())
-        gaps: Flags | None = None if right is None or (right >= 0).all() else right < 0
+        gaps: Flags | None = None if (right >= 0).all() else right < 0
 
         def column(name: str) -> pl.Series:
-            if right is None or name not in self._columns:
+            if name == self.part:
+                return pl.Series(self._parts[right])
+            if not shown or name not in self._columns:
                 return batch.column(name) if same else batch.column(name)[left]
             table = self._columns[name]
             return table[right] if gaps is None else table.gather(pl.Series(pa.array(right, mask=gaps)))
@@ -109,13 +134,25 @@ def _values(batch: Batch, node: Node) -> pl.Series:
     return found[number]
 
 
-def _read(lookup: Lookup, folder: str) -> dict[str, pl.Series]:
-    """The columns that are needed, under their names in expressions."""
+def _read(lookup: Lookup, folder: str) -> tuple[dict[str, pl.Series], Ints]:
+    """The columns that are needed, under their names in expressions; and the part of the table of each row."""
     nodes: list[Node] = [*lookup.columns, *(right for _, right in lookup.keys)]
     wanted = {each.name: each.type for node in nodes for each in walk(node) if isinstance(each, Column)}
     names = {name: name.partition(":")[2] for name in wanted}
-    table = pq.read_table(folder, columns=list(dict.fromkeys(names.values())), coerce_int96_timestamp_unit="us")
-    return {
-        name: pl.Series(name, table.column(short).cast(arrow(wanted[name])).combine_chunks())
+    files = sorted(Path(folder).glob("*.parquet"))
+    if not files:
+        raise FileNotFoundError(folder)
+    needed = list(dict.fromkeys(names.values()))
+    tables = [pq.read_table(file, columns=needed, coerce_int96_timestamp_unit="us") for file in files]
+    parts = [int(found[1]) if (found := _PART.match(file.name)) else 0 for file in files]
+    columns = {
+        name: pl.Series(
+            name,
+            pa.chunked_array(
+                [chunk for table in tables for chunk in table.column(short).cast(arrow(wanted[name])).chunks],
+                arrow(wanted[name]),
+            ).combine_chunks(),
+        )
         for name, short in names.items()
     }
+    return columns, np.repeat(np.array(parts, np.int64), [table.num_rows for table in tables])

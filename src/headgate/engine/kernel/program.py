@@ -12,6 +12,9 @@ from headgate.engine.kernel.ir import Segment
 NUMBER = "_q"
 """The column of results that says whose they are."""
 
+Joined = Mapping[str, Mapping[int, int]]
+"""Rows that were looked up, by table and part; -1 where nothing was found."""
+
 _ids = itertools.count(1)
 
 
@@ -46,7 +49,11 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The results of a train: tables that begin with the column of query numbers, sorted by it; and who failed."""
+    """The results of a train: tables that begin with the column of query numbers, sorted by it; and who failed.
+
+    `joined` says how many rows were looked up in each reference table, by the part of it in which they were found.
+    """
 
     parts: tuple[pa.Table, ...]
     errors: Mapping[int, str] = field(default_factory=dict)
+    joined: Joined = field(default_factory=dict)

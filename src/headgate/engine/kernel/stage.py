@@ -53,8 +53,8 @@ class Stage:
                 mine = np.isin(self._places.values, unused) & (self._targets.values == ~target)
                 self.matcher.remove(np.flatnonzero(mine))
 
-    def run(self, batch: Batch) -> tuple[list[pa.Table], dict[int, str]]:
-        """The results of all queries, and those that fail."""
+    def run(self, batch: Batch) -> tuple[list[pa.Table], dict[int, str], Ints]:
+        """The results of all queries, those that fail, and the rows that were wanted, as often as they were."""
         rows, members, failed = self.matcher.run(batch)
         rows, members = self._sorted(rows, members, batch.n)
         targets, places = self._targets.values[members], self._places.values[members]
@@ -70,7 +70,7 @@ class Stage:
             target, place = int(self._targets.values[member]), int(self._places.values[member])
             owners = [int(self._numbers.values[member])] if target >= 0 else self.groupings[~target].owners(place)
             errors |= dict.fromkeys(owners, message)
-        return tables, errors
+        return tables, errors, rows
 
     def _enter(self, numbers: Ints, target: int, places: Ints) -> Ints:
         """New members, and what becomes of their rows."""

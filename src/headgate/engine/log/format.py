@@ -51,6 +51,10 @@ _TABLES = (
         query TEXT, run INTEGER, starts TEXT, PRIMARY KEY (query, run)
     ) WITHOUT ROWID""",
     "CREATE TABLE IF NOT EXISTS iteration (query TEXT PRIMARY KEY, closes INTEGER, kept REAL) WITHOUT ROWID",
+    # The snapshot of a table that a query joins with.
+    """CREATE TABLE IF NOT EXISTS reading (
+        query TEXT, name TEXT, snapshot INTEGER, PRIMARY KEY (query, name)
+    ) WITHOUT ROWID""",
     "CREATE TABLE IF NOT EXISTS shared (name TEXT PRIMARY KEY, receipt TEXT) WITHOUT ROWID",
 )
 

@@ -352,6 +352,7 @@ class Manifest:
                 ("pane", "query"),
                 ("thinned", "owner"),
                 ("iteration", "query"),
+                ("reading", "query"),
             ):
                 db.execute(f"DELETE FROM {table} WHERE {key} = ?", (query,))  # noqa: S608 - names from above
             self._drop_empty(db)
@@ -488,6 +489,30 @@ class Manifest:
         with self._lock:
             found = self._db.execute("SELECT closes, kept FROM iteration WHERE query = ?", (query,)).fetchone()
         return (int(found[0]), float(found[1])) if found else None
+
+    # Snapshots of reference tables
+
+    def read(self, snapshots: Mapping[str, tuple[int, Sequence[str]]]) -> None:
+        """Note with which snapshot of a table queries join from now on, by table."""
+        with self._transaction() as db:
+            for table, (snapshot, queries) in snapshots.items():
+                statement = "INSERT OR REPLACE INTO reading SELECT value, ?, ? FROM json_each(?)"
+                db.execute(statement, (table, snapshot, _list(queries)))
+
+    def reading(self, queries: Sequence[str]) -> dict[str, dict[str, int]]:
+        """The snapshots that queries join with, by query and table."""
+        statement = "SELECT query, name, snapshot FROM reading WHERE query IN (SELECT value FROM json_each(?))"
+        found: dict[str, dict[str, int]] = {}
+        with self._lock:
+            for query, table, snapshot in self._db.execute(statement, (_list(queries),)):
+                found.setdefault(query, {})[table] = snapshot
+        return found
+
+    def snapshots(self, table: str) -> set[int]:
+        """The snapshots of a table with which some query joins."""
+        with self._lock:
+            rows = self._db.execute("SELECT DISTINCT snapshot FROM reading WHERE name = ?", (table,)).fetchall()
+        return {snapshot for (snapshot,) in rows}
 
     def left_in_order(self) -> bool:
         """Whether the last engine came to its end; from now on it has not, until it says so."""

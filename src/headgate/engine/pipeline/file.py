@@ -12,7 +12,8 @@ from headgate.engine.pipeline.lanes import LanesField
 from headgate.engine.pipeline.policies import PolicySpec
 from headgate.engine.pipeline.sinks import SinkSpec
 from headgate.engine.pipeline.sources import SourceSpec
-from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
+from headgate.engine.pipeline.spec import FilledSpec
+from headgate.engine.pipeline.tables import RefreshSpec, TableSpec
 from headgate.engine.pipeline.values import FilePath, Identifier, LongerTime, Sql, Switch, Word
 from headgate.engine.pipeline.values import Time as Duration
 from headgate.engine.regime import AUTO
@@ -49,15 +50,6 @@ class StreamSpec(FilledSpec):
                     rule, "no event_time", f"Add one, as in event_time: ts, or remove {key}.", key, at_key=True
                 )
         return self
-
-
-class TableSpec(ShortSpec):
-    """A reference table that queries can join with."""
-
-    noun = "a table"
-    example = "{file: symbols.csv}"
-    main = "file"
-    file: FilePath = Field(description="A CSV, Parquet or JSON lines file, or a folder of such files.")
 
 
 class QuerySpec(FilledSpec):
@@ -144,6 +136,9 @@ class PipelineFile(FilledSpec):
     master: Word | None = Field(
         None, description="The Spark that runs it, such as local[4] or spark://host:7077; this machine if not given."
     )
+    jars: list[FilePath] = Field(
+        default_factory=list, description="Jars that Spark is started with, such as the driver of a database."
+    )
     shed: ShedSpec | None = Field(
         None, description="How load is managed; dilos if not given and a class has a delay target."
     )
@@ -162,6 +157,9 @@ class PipelineFile(FilledSpec):
     )
     tables: dict[Identifier, TableSpec] = Field(
         default_factory=dict, description="Reference tables, by name.", json_schema_extra=_NO_OTHERS
+    )
+    refresh: RefreshSpec | None = Field(
+        None, description="What may be spent on refreshing tables; if not given, they are read once."
     )
     queries: Annotated[dict[Identifier, QuerySpec], Field(min_length=1)] = Field(
         description="The queries, by name.",

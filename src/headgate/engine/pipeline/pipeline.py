@@ -1,6 +1,6 @@
 """Pipelines: a file that describes streams, tables and queries, and how an engine takes them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -13,6 +13,7 @@ from headgate.engine.pipeline.file import PipelineFile, QuerySpec, Start
 from headgate.engine.pipeline.graphs import Points
 from headgate.engine.pipeline.lanes import lanes
 from headgate.engine.pipeline.policies import CLASSED
+from headgate.engine.pipeline.tables import Table, TableSpec
 from headgate.engine.regime import AUTO
 from headgate.engine.resident.channel import Kind as Channel
 from headgate.engine.shedding import Shed
@@ -20,11 +21,14 @@ from headgate.engine.sink.nowhere import Discard
 from headgate.engine.sink.protocol import Sink
 from headgate.engine.sink.shared import Shared, shared
 from headgate.engine.source.protocol import Source
+from headgate.engine.table.parts import Parts
+from headgate.engine.table.sources import TableSource
 from headgate.engine.timekeeper import Deadlines
 from headgate.engine.utility import Protect
 from headgate.engine.windows import Time
 from headgate.errors import InputError
 from headgate.fields import choose
+from headgate.freshness.refreshing import Way
 from headgate.model.classes import DEFAULT, QueryClass
 from headgate.policy.classes import registry as classes
 from headgate.policy.registry import create
@@ -73,11 +77,13 @@ class Pipeline:
     channel: Channel | None
     sync: bool
     master: str | None
+    jars: Sequence[Path]
     shed: Shed | None
     deadlines: Deadlines | None
     classes: Mapping[str, Mapping[str, Any]]
     streams: Mapping[str, Stream]
-    tables: Mapping[str, Path]
+    tables: Mapping[str, Table]
+    refresh: Mapping[str, Any] | None
     queries: Mapping[str, Query]
     document: Document
 
@@ -103,8 +109,18 @@ class Registers(Protocol):
     ) -> object:
         """Register a stream."""
 
-    def table(self, name: str, path: str, /) -> object:
+    def table(self, name: str, source: str | TableSource, /, *, parts: Parts | None, refresh: bool) -> object:
         """Register a reference table."""
+
+    def refreshing(
+        self,
+        refreshes: float | None,
+        *,
+        bytes: float | None,  # noqa: A002 - as the engine has it
+        per: float,
+        policy: Way,
+    ) -> object:
+        """Say what may be spent on refreshing tables."""
 
     def query(
         self,
@@ -178,11 +194,13 @@ def load(path: str | Path) -> Pipeline:
         channel=file.channel,
         sync=file.sync,
         master=file.master,
+        jars=[folder / each for each in file.jars],
         shed=file.shed.made() if file.shed else None,
         deadlines=file.deadlines.made() if file.deadlines else None,
         classes={name: spec.model_dump() for name, spec in file.classes.items()},
         streams=streams,
-        tables={name: folder / spec.file for name, spec in file.tables.items()},
+        tables={name: _table(name, spec, document, folder) for name, spec in file.tables.items()},
+        refresh=file.refresh.made() if file.refresh else None,
         queries={name: _query(name, spec, each[name], folder) for name, spec in file.queries.items()},
         document=document,
     )
@@ -197,9 +215,11 @@ def build(pipeline: Pipeline, engine: Registers) -> None:
     for name, stream in pipeline.streams.items():
         with document.at("streams", name):
             engine.stream(name, stream.source, event_time=stream.event_time, delay=stream.delay, idle=stream.idle)
-    for name, path in pipeline.tables.items():
+    for name, table in pipeline.tables.items():
         with document.at("tables", name):
-            engine.table(name, str(path))
+            engine.table(name, table.source, parts=table.parts, refresh=table.refresh)
+    if pipeline.refresh:
+        engine.refreshing(**pipeline.refresh)
     for name, query in pipeline.queries.items():
         with document.at("queries", name):
             try:
@@ -230,6 +250,11 @@ def _register(name: str, query: Query, engine: Registers) -> None:
         engine.query(name, query.sql, **options)
     else:
         engine.query_many(query.each, **options)
+
+
+def _table(name: str, spec: TableSpec, document: Document, folder: Path) -> Table:
+    with document.at("tables", name):
+        return spec.made(folder)
 
 
 def _query(name: str, spec: QuerySpec, each: Mapping[str, str] | None, folder: Path) -> Query:
@@ -278,7 +303,7 @@ def _check_classes(file: PipelineFile, document: Document) -> None:
 def _check_places(file: PipelineFile, document: Document, folder: Path) -> None:
     """Tables exist, and no two queries write to one place."""
     for name, table in file.tables.items():
-        if not (folder / table.file).exists():
+        if table.file is not None and not (folder / table.file).exists():
             rule = "a table is a file or a folder that exists"
             remedy = "Check the path; a relative one starts at the folder of this file."
             _refuse(document, ("tables", name, "file"), rule, f"'{folder / table.file}'", remedy)

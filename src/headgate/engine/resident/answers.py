@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from headgate.engine.kernel.program import Answer
+from headgate.engine.kernel.program import Answer, Joined
 
 
 def size(answer: Answer) -> int:
@@ -29,10 +29,12 @@ def packed(answer: Answer) -> tuple[list[int], pa.Buffer]:
     return write(answer, sink), sink.getvalue()
 
 
-def unpacked(sizes: Sequence[int], errors: Mapping[int, str], body: pa.Buffer) -> Answer:
+def unpacked(
+    sizes: Sequence[int], errors: Mapping[int, str], body: pa.Buffer, joined: Joined | None = None
+) -> Answer:
     """The answer again. Its tables are views of the bytes."""
     tables, start = [], 0
     for length in sizes:
         tables.append(pa.ipc.open_stream(body.slice(start, length)).read_all())
         start += length
-    return Answer(tuple(tables), errors)
+    return Answer(tuple(tables), errors, joined or {})

@@ -53,7 +53,8 @@ class Conversation:
         while not stopped():
             reply, body = self._next(_LOOK)
             if isinstance(reply, Answered) and reply.number == number:
-                return answers.unpacked(reply.sizes, reply.errors, self._read(reply.file) if reply.file else body)
+                read = self._read(reply.file) if reply.file else body
+                return answers.unpacked(reply.sizes, reply.errors, read, reply.joined)
             if isinstance(reply, Failed) and reply.number == number:
                 del self._known[program.id]
                 raise ProgramError(reply.error)

@@ -31,4 +31,4 @@ def answer(program: Program) -> tuple[bytes, bytes]:
         raise
     _kernels.keep(_KEPT)
     sizes, body = answers.packed(found)
-    return pickle.dumps((sizes, dict(found.errors)), protocol=5), body.to_pybytes()
+    return pickle.dumps((sizes, dict(found.errors), found.joined), protocol=5), body.to_pybytes()

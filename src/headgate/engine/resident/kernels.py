@@ -24,6 +24,7 @@ class Kernels:
     def apply(self, program: str, tables: Mapping[str, str], changes: Sequence[Change]) -> None:
         """Apply more changes of a program; if one fails, the program is forgotten."""
         kernel = self._kernels.get(program) or Kernel(tables)
+        kernel.use(tables)
         known = self.applied(program)
         self.forget(program)
         for change in changes:

@@ -1,10 +1,10 @@
 """What is said over a channel."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.engine.kernel.program import Change
+from headgate.engine.kernel.program import Change, Joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,16 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A run is done: the lengths of its packed tables, which follow or are in a file of the lane, and who failed."""
+    """A run is done: the lengths of its packed tables, which follow or are in a file of the lane, and who failed.
+
+    `joined` is what was looked up in reference tables.
+    """
 
     number: int
     sizes: Sequence[int]
     errors: Mapping[int, str]
     file: str | None = None
+    joined: Joined = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,12 +77,12 @@ class Worker:
     def _reply(self, number: int, answer: Answer) -> None:
         if answers.size(answer) <= self._most:
             sizes, body = answers.packed(answer)
-            self._channel.send(Answered(number, sizes, answer.errors), body)
+            self._channel.send(Answered(number, sizes, answer.errors, None, answer.joined), body)
             return
         file = f"{os.getpid()}-{number}.arrow"
         with pa.OSFile(str(self._folder / file), "wb") as sink:
             sizes = answers.write(answer, sink)
-        self._channel.send(Answered(number, sizes, answer.errors, file))
+        self._channel.send(Answered(number, sizes, answer.errors, file, answer.joined))
 
 
 def _beat(channel: Channel, over: threading.Event) -> None:
