@@ -74,8 +74,9 @@ def test_an_unknown_bound_of_a_train_is_refused_with_the_known_ones():
 
 
 def test_qos_is_bucketing_with_one_run_a_schedule_unless_told_otherwise():
-    assert create("qos") == Bucketing(schedule=1, widths="quantile")
-    assert create("qos", {"schedule": 5, "partitions": 7}) == Bucketing(schedule=5, widths="quantile", partitions=7)
+    assert create("qos") == Bucketing(schedule=1, widths="quantile", recover=True)
+    given = {"schedule": 5, "partitions": 7}
+    assert create("qos", given) == Bucketing(widths="quantile", recover=True, **given)
 
 
 def test_policies_that_go_by_qos_graphs_say_so():

@@ -1,10 +1,10 @@
 """What results are worth under overload: ten queries, each over a stream of its own, with tight and loose QoS graphs.
 
 One stream brings too much for the whole time (sustained), or all of them do again and again (fluctuating: 60 % of the
-capacity, then 130 %). Each policy serves the same arrivals on the same engine, one after the other: those of QoS
-graphs, a fixed priority and turns; then, on the same machine, Structured Streaming with a streaming query for each
-query. Whatever has no result when the loosest graph is down to nothing is worth nothing. Last, very many queries:
-what a decision takes.
+capacity, then 130 %). Policies serve that on the same engine, one after the other, each after a new look at the
+capacity: those of QoS graphs, a fixed priority and turns; then, on the same machine, Structured Streaming with a
+streaming query for each query. Whatever has no result when the loosest graph is down to nothing is worth nothing.
+Last, very many queries: what a decision takes.
 """
 
 import math
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ CYCLES, CYCLE = 3, ((0.6, 8.0), (TOO_MUCH, 4.0))
 """Fluctuating: cycles of loads and for how many seconds each."""
 TICK = 0.04
 """Seconds between two trains of a stream."""
-CALIBRATED, ALIKE, TRIALS = 150, 0.05, 8
+CALIBRATED, ALIKE, TRIALS = 300, 0.05, 6
 """Tuples of each stream by which the capacity is measured, until two measurements differ by no more, or so often."""
 MANY, MANY_RATE, MANY_SECONDS = 300, 50.0, 6.0
 """So many queries, each a unit, over one stream of so many tuples per second: what a decision takes."""
@@ -129,12 +130,10 @@ def run(progress: Progress) -> Report:
     spark.sparkContext.setLogLevel("ERROR")
     try:
         with tempfile.TemporaryDirectory() as folder, _bed(spark, Path(folder)) as bed:
-            progress("calibrating the capacity")
-            capacity = bed.capacity()
-            progress(f"the capacity is {capacity:,.0f} tuples per second")
             for load in LOADS:
                 for policy, name in WAYS.items():
-                    progress(f"{name}, {load.name} overload")
+                    capacity = bed.capacity()
+                    progress(f"{name}, {load.name} overload; the capacity is {capacity:,.0f} tuples per second")
                     found.append(bed.serve(policy, load, capacity))
         with tempfile.TemporaryDirectory() as folder:
             found += _decisions(spark, Path(folder), progress)
@@ -142,7 +141,7 @@ def run(progress: Progress) -> Report:
         spark.stop()
     for load in LOADS:
         progress(f"{STREAMING}, {load.name} overload")
-        found.append(_streamed(load, capacity))
+        found.append(_streamed(load, median(row["capacity"] for row in found if row["load"] == load.name)))
     return Report("qos", tuple(found), tuple(checks(found)))
 
 
@@ -200,7 +199,7 @@ class _Bed:
         heard = [
             _heard(times[times < load.seconds], list(some)) for times, some in zip(arrivals, self.took, strict=True)
         ]
-        found = _row(load, WAYS[policy], heard) | _decided(self.engine)
+        found = _row(load, WAYS[policy], capacity, heard) | _decided(self.engine)
         self._drained()
         return found
 
@@ -225,10 +224,10 @@ def _streamed(load: Load, capacity: float) -> Row:
     asked = [Asked(f"q{i}", sql("load"), ends[i], ends[i + 1]) for i in range(QUERIES)]
     phases = [(share * capacity, length) for share, length in load.phases]
     heard = query_each(asked, COLUMNS, phases, TAIL)
-    return _row(load, STREAMING, [heard[each.name] for each in asked])
+    return _row(load, STREAMING, capacity, [heard[each.name] for each in asked])
 
 
-def _row(load: Load, way: str, heard: Sequence[Heard]) -> Row:
+def _row(load: Load, way: str, capacity: float, heard: Sequence[Heard]) -> Row:
     """What results were worth: the mean of the queries, and that of all results; and what missed its critical point.
 
     The latter also for tuples that came while there was too much, and for the others.
@@ -242,6 +241,7 @@ def _row(load: Load, way: str, heard: Sequence[Heard]) -> Row:
     return {
         "load": load.name,
         "way": way,
+        "capacity": capacity,
         "tuples": len(took),
         "average": float(np.mean(means)),
         "per_result": float(np.concatenate(worth).mean()),

@@ -271,7 +271,14 @@ def qos(rows: Rows) -> list[Table]:
 def ui(rows: Rows) -> list[Table]:
     """An engine that is watched, and the same alone."""
     table = _numbers(
-        "a stretch of tuples", "round", "watched", "tuples per second", "CPU per million", "messages", "longest gap", "sent"
+        "a stretch of tuples",
+        "round",
+        "watched",
+        "tuples per second",
+        "CPU per million",
+        "messages",
+        "longest gap",
+        "sent",
     )
     for row in rows:
         seen = count(row.get("messages")), span(row.get("longest_gap")), size(row.get("bytes"))

@@ -16,6 +16,8 @@ from headgate.policy.trains import Train
 AUTO = "auto"
 _BEST = "bsd"
 _OF_GRAPHS = "qos"
+_LIVE = {"schedule": 1, "recover": True}
+"""Of policies of QoS graphs: a run is long against a decision, and who fell behind for a moment is to catch up."""
 _INSIDE = "lsf"
 """Inside a class: its delay target holds for each of its queries, also for one that has few results."""
 _SHORTEST_SLICE = 0.05
@@ -73,8 +75,7 @@ def regime(
     chosen = {**(_rounds(given.classes, known) if classed else {}), **(options or {})}
     if "train" in known:
         chosen["train"] = bounds
-    if "schedule" in known:
-        chosen.setdefault("schedule", 1)
+    chosen = {name: value for name, value in _LIVE.items() if name in known} | chosen
     make = partial(by_class.create, name, given.classes) if classed else partial(create, name)
     make(chosen)
     fuses = (policy == AUTO or classed or graphed) if fuse is None else fuse

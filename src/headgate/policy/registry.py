@@ -75,7 +75,7 @@ def _by_graphs(name: str, optimises: str, formula: str, made: type[_Made]) -> Li
 # A run on Spark is long against a decision, so there is no need to decide on several at once.
 _QOS = replace(
     _by_graphs("qos", "average QoS; the one to use with QoS graphs", bucketing.FORMULA, Bucketing),
-    make=partial(Bucketing, schedule=1, widths="quantile"),
+    make=partial(Bucketing, schedule=1, widths="quantile", recover=True),
 )
 
 POLICIES: Mapping[str, Listed] = {

@@ -141,3 +141,15 @@ def test_a_backend_that_says_what_has_changed_gets_the_same_decisions():
         queues[arrives] = Waiting([*queues[arrives].arrivals, now])
         seen = view(now, *queues)
         assert told.choose(replace(seen, changed=[arrives])) == looking.choose(seen)
+
+
+def test_of_what_is_hopeless_the_least_work_goes_first_if_it_is_to_recover():
+    late, fine = deadlines(5, 300)
+    units = path_units((1, late), (1, late), (1, fine))
+    seen = view(10.0, [0.0] * 50, [0.0] * 2, [0.0] * 99)
+    found = {}
+    for recover in (False, True):
+        made = Bucketing(seed=None, recover=recover)
+        made.prepare(units)
+        found[recover] = [run.unit for run in made.choose(seen).runs]
+    assert found == {False: [2, 0, 1], True: [2, 1, 0]}

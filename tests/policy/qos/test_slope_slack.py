@@ -46,6 +46,14 @@ def test_the_train_of_what_is_hopeless_can_be_bounded():
     assert runs == ((1, 50), (0, 3))
 
 
+def test_of_what_is_hopeless_the_least_work_goes_first_if_it_is_to_recover():
+    late, fine = deadlines(5, 300)
+    units = path_units((1, late), (1, late), (1, None), (1, fine))
+    queues = [[0.0] * 50, [0.0] * 2, [0.0] * 9, [0.0] * 99]
+    assert order(units, queues) == [3, 0, 1, 2]
+    assert order(units, queues, recover=True) == [3, 1, 2, 0]
+
+
 @given(st.data())
 def test_a_schedule_is_the_first_of_all_that_wait_by_slope_and_then_slack(data):
     units = data.draw(networks())

@@ -117,6 +117,10 @@ class PolicySpec(ShortSpec):
     hopeless_cap: Count | None = Field(
         None, description="qos, bucketing, slope-slack: tuples of a run whose results are too late anyway."
     )
+    recover: Switch | None = Field(
+        None,
+        description="bucketing, slope-slack: of those that are too late, the one that is soonest done goes first.",
+    )
     partitions: Count | None = Field(None, description="qos, bucketing: ranges of slope, and of slack.")
     widths: Annotated[Widths, *_one_of(get_args(Widths))] | None = Field(
         None, description="qos, bucketing: whether ranges are of equal width, or equally often met."

@@ -9,6 +9,7 @@ cell it is first come, first served; with one cell that is all there is.
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import compress
 from operator import ne
 from typing import get_args
@@ -74,7 +75,8 @@ class Bucketing(Expectant):
         swept = self._partition.cells
         # Only cells with units in them are visited; what is charged for is a sweep over all.
         for cell in sorted(self._cells):
-            chosen += self._cells[cell]
+            lost = self.recover and cell == self._partition.cells - 1
+            chosen += sorted(self._cells[cell], key=partial(self._left, view)) if lost else self._cells[cell]
             if len(chosen) >= self.size:
                 swept = cell + 1
                 break

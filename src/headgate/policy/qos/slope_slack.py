@@ -23,10 +23,15 @@ FORMULA = "steepest slope, then least slack, at the expected output latency"
 
 @dataclass
 class Expectant(Scheduled):
-    """A scheduler that goes by expected output latencies, with `ect` as the literature may be read."""
+    """A scheduler that goes by expected output latencies, with `ect` as the literature may be read.
+
+    Of units that have nothing left to lose the one with the least work waiting goes first if it is to `recover`: one
+    that fell behind for a moment is soon in time again, and does not wait for one that never will be.
+    """
 
     ect: Ect = "carried"
     hopeless_cap: int | None = None
+    recover: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -37,6 +42,10 @@ class Expectant(Scheduled):
 
     def _expecting(self, units: Sequence[Unit]) -> Prospects:
         return Prospects(units, self.train, self.ect)
+
+    def _left(self, view: View, unit: int) -> float:
+        """Seconds of work that wait."""
+        return self._prospects.units[unit].cost.of(view.queues[unit].pending)
 
     def _length(self, view: View, unit: int) -> int:
         n = super()._length(view, unit)
@@ -56,6 +65,8 @@ class SlopeSlack(Expectant):
             return None
         expected = self._prospects.expected(view, found)
         rank = np.array([self._rank[i] for i in found])
-        order = np.lexsort((rank, expected.slack, -expected.slope))[: self.size].tolist()
+        left = np.array([self._left(view, i) for i in found]) if self.recover else np.zeros(len(found))
+        behind = np.where(np.isinf(expected.slack), left, 0.0)
+        order = np.lexsort((rank, behind, expected.slack, -expected.slope))[: self.size].tolist()
         work = Work(len(found), len(found), len(view.queues))
         return self._decision(view, [found[k] for k in order], FORMULA, work)

@@ -203,6 +203,7 @@ class PolicySpec(Spec):
     schedule: Annotated[int | str, PlainValidator(or_auto(whole_number(1, such_as=10)))] | None = None
     ect: Annotated[str, _words(*get_args(Ect))] | None = None
     hopeless_cap: Count | None = None
+    recover: bool | None = None
     partitions: Count | None = None
     widths: Annotated[str, _words(*get_args(Widths))] | None = None
     events: bool | None = None
