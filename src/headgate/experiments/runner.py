@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any
 
 from headgate.errors import InputError
+from headgate.experiments.application_aware import EXPERIMENTS as APPLICATION_AWARE
 from headgate.experiments.class_scheduling import EXPERIMENTS as CLASS_SCHEDULING
 from headgate.experiments.deadlines import EXPERIMENTS as DEADLINES
 from headgate.experiments.load_management import EXPERIMENTS as LOAD_MANAGEMENT
@@ -14,7 +15,7 @@ from headgate.experiments.query_scheduling import EXPERIMENTS as QUERY_SCHEDULIN
 from headgate.experiments.report import Experiment, Outcome, Scale, Task
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    e.id: e for e in (*QUERY_SCHEDULING, *CLASS_SCHEDULING, *LOAD_MANAGEMENT, *DEADLINES)
+    e.id: e for e in (*QUERY_SCHEDULING, *CLASS_SCHEDULING, *LOAD_MANAGEMENT, *DEADLINES, *APPLICATION_AWARE)
 }
 
 
