@@ -7,6 +7,7 @@ from headgate.errors import InputError
 from headgate.model.boxes import Box, Boxes
 from headgate.model.qos import LatencyGraph
 from headgate.sim.boxes import networks
+from headgate.sim.boxes.units import Applications, superboxes
 
 GRAPHS = (LatencyGraph.until(0.01), LatencyGraph.until(2.0))
 
@@ -59,3 +60,13 @@ def test_more_overlap_means_fewer_boxes_and_shared_ones():
 def test_a_tree_without_levels_is_refused():
     with pytest.raises(InputError, match="a fanout and a depth"):
         tree(2, 0)
+
+
+def test_a_unit_has_one_way_to_each_output_however_many_there_are():
+    # Ten diamonds one after the other: a thousand ways, one output.
+    boxes = [Box((), 1.0)]
+    for _ in range(10):
+        top = len(boxes) - 1
+        boxes += [Box((top,), 1.0), Box((top,), 1.0), Box((top + 1, top + 2), 1.0)]
+    unit = superboxes(Applications(Boxes(tuple(boxes)), (GRAPHS[0],)), [range(len(boxes))]).units[0]
+    assert [len(segment.path) for segment in unit.segments] == [21]

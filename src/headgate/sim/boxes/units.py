@@ -117,16 +117,20 @@ def _unit(
 
 
 def _ways(boxes: Boxes, box: int) -> list[tuple[int, ...]]:
-    """A way from a box to each output that it works for."""
-    found: dict[int, tuple[int, ...]] = {}
+    """A way from a box to each output that it works for; of several, the first."""
+    found: list[tuple[int, ...]] = []
+    seen: set[int] = set()
     open_: list[tuple[int, ...]] = [(box,)]
     while open_:
         way = open_.pop()
-        fed = boxes.feeds[way[-1]]
-        if not fed:
-            found.setdefault(way[-1], way)
-        open_.extend((*way, following) for following in reversed(fed))
-    return list(found.values())
+        if way[-1] in seen:
+            continue
+        seen.add(way[-1])
+        following = boxes.feeds[way[-1]]
+        if not following:
+            found.append(way)
+        open_.extend((*way, each) for each in reversed(following))
+    return found
 
 
 def _stages(boxes: Boxes, way: Sequence[int], inside: Container[int]) -> tuple[Stage, ...]:
