@@ -128,7 +128,9 @@ class Invented:
             policy="cqc",
             streams=(self._stream("ticks", 20_000 * load, n), self._stream("orders", 900, n)),
             tables=(
-                made(TableStatus, name="symbols"),
+                made(TableStatus, name="symbols", snapshot=4, parts=2, bytes=9_000, age=12.0, freshness=0.9,
+                     perceived=0.95, change_rate=0.01, accesses=1.0, every=30.0, refreshes=n,
+                     changed=n // 2, failures=0),
                 made(TableStatus, name="limits", problem="limits.csv: No such file or directory"),
             ),
             classes=tuple(self._class(name, load) for name in TARGETS),

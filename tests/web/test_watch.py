@@ -44,12 +44,12 @@ def test_the_first_message_has_all_rows_and_says_what_their_values_are(shown):
 
 
 def test_then_come_the_rows_that_have_changed_and_no_others(shown):
-    since, _ = message(shown, ["streams", "tables"])
+    since, _ = message(shown, ["streams", "lanes"])
     shown.tick()
-    _, found = message(shown, ["streams", "tables"], since)
+    _, found = message(shown, ["streams", "lanes"], since)
     assert found["new"] is True
     assert set(found["streams"]["rows"]) == {"ticks", "orders"}
-    assert found["tables"] == {"columns": None, "rows": {}, "gone": []}
+    assert found["lanes"] == {"columns": None, "rows": {}, "gone": []}
 
 
 def test_whoever_has_missed_a_frame_gets_everything(shown):

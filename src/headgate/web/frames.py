@@ -126,6 +126,12 @@ class Frame:
         return _part(asdict(each) for each in self.snapshot.tables)
 
     @cached_property
+    def refreshing(self) -> Part:
+        """The budget from which reference tables are read again, if there is one."""
+        budget = self.snapshot.refreshing
+        return _part([{"name": "budget", **asdict(budget)}] if budget else [])
+
+    @cached_property
     def deadlines(self) -> Part:
         """The queries with a deadline."""
         return _part(asdict(each) for each in self.snapshot.deadlines)

@@ -74,7 +74,14 @@ def _kept(row: Any) -> float:  # noqa: ANN401 - a row of a snapshot
 
 
 _RESPONSES = {"0.5": "response_p50", "0.99": "response_p99"}
-_ENGINE, _STREAM, _CLASS, _QUERY, _DEADLINE = (), ("stream",), ("class",), ("query", "class"), ("query",)
+_ENGINE, _STREAM, _CLASS, _QUERY, _DEADLINE, _TABLE = (
+    (),
+    ("stream",),
+    ("class",),
+    ("query", "class"),
+    ("query",),
+    ("table",),
+)
 
 METRICS = (
     Described("info", "gauge", "1, with the version and the policy.", ("version", "policy"),
@@ -155,7 +162,17 @@ METRICS = (
               _field("deadlines", "planned")),
     Described("deadline_finish_seconds", "gauge", "When they were done, from the end of the window.",
               ("query", "quantile"), _quantiles("deadlines", {"0.5": "finish_p50", "0.99": "finish_p99"})),
-    Described("table_problem", "gauge", "1 if the last reading of a reference table failed.", ("table",),
+    Described("table_age_seconds", "gauge", "Age of the oldest part of a reference table that is refreshed.", _TABLE,
+              _field("tables", "age")),
+    Described("table_freshness_ratio", "gauge", "Part of it that is likely to be as at the source.", _TABLE,
+              _field("tables", "freshness")),
+    Described("table_perceived_ratio", "gauge", "The same of what queries look up.", _TABLE,
+              _field("tables", "perceived")),
+    Described("table_refreshes_total", "counter", "Parts that were read again.", _TABLE,
+              _field("tables", "refreshes")),
+    Described("table_failures_total", "counter", "Reads that failed.", _TABLE, _field("tables", "failures")),
+    Described("table_bytes", "gauge", "Size of the snapshot.", _TABLE, _field("tables", "bytes")),
+    Described("table_problem", "gauge", "1 if the last reading of a reference table failed.", _TABLE,
               _each("tables", lambda table: float(table.problem is not None))),
 )  # fmt: skip
 

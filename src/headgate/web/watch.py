@@ -16,7 +16,7 @@ from headgate.web.states import SPAN
 
 EVERY = 0.25
 """Seconds between two looks whether there is a newer snapshot, of which an engine takes two a second at most."""
-PARTS = ("totals", "classes", "queries", "streams", "lanes", "tables", "deadlines")
+PARTS = ("totals", "classes", "queries", "streams", "lanes", "tables", "refreshing", "deadlines")
 LOGS = ("runs", "history")
 """What a page may ask for: of parts of a frame it gets what has changed, of logs what is new."""
 _REMEMBERED = 600
