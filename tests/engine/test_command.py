@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from inspect import signature
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +17,8 @@ from typer.testing import CliRunner
 from engine.snapshots import query, snapshot, stream
 from headgate.cli import app
 from headgate.engine import status
-from headgate.engine.command import STATUS
+from headgate.engine.command import STATUS, run
+from headgate.engine.engine import Engine
 
 TINY = """\
 streams:
@@ -106,6 +108,16 @@ def test_standard_error_has_our_own_lines_only(done):
     lines = done.err.splitlines()
     assert any(line.startswith("said, run 1: ") for line in lines)
     assert not [line for line in lines if "WARN" in line or "log4j" in line or "Traceback" in line]
+
+
+def test_the_address_of_the_dashboard_is_told_once(done):
+    told = [line for line in done.err.splitlines() if line.startswith("dashboard: http://127.0.0.1:")]
+    assert len(told) == 1
+    assert "token" in told[0]
+
+
+def test_the_port_of_the_dashboard_is_that_of_engines():
+    assert signature(Engine.serve).parameters["port"].default == signature(run).parameters["ui_port"].default
 
 
 def test_what_spark_says_goes_into_the_state_folder(done):

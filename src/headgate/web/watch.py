@@ -4,6 +4,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from headgate.engine.gentle import gently
@@ -72,7 +73,8 @@ class Watch:
         while len(self._past) > 1 and self._past[1].time <= found.time - SPAN:
             self._past.popleft()
         frame = self._framed(self.frame.number + 1, found, self._past[0])
-        self._past.append(found)
+        # Queries are the bulk of it, and nobody compares theirs.
+        self._past.append(replace(found, queries=()))
         with self._lock:
             self._last, self.frame, self._texts = self.frame, frame, {}
             self._remember(frame)
