@@ -41,6 +41,20 @@ PLAYED = {
 }
 CASE = {"mean": 0.25, "p99": 0.75, "loss": 0.12, "waiting": 3}
 ROWS = {
+    "fresh-tables": [
+        {
+            "seed": 2,
+            "way": "profile",
+            "results": 9_900,
+            "fresh": 0.52,
+            "expected": 0.58,
+            "estimated": 0.49,
+            "refreshes": 31,
+            "allowed": 31.2,
+            "failures": 0,
+            "response_p99": 0.045,
+        }
+    ],
     "whatif": [
         {
             "load": "bursts",
@@ -281,6 +295,7 @@ ROWS = {
 SHOWN = {
     "whatif": ["bursts", "dilos", "alerts", "250 ms", "260 ms", "750 ms", "12 %", "13 %"],
     "freshness": ["500,000", "exact", "3.2 s", "0.8312", "50 groups", "2.5 s", "0.8201", "0.0111"],
+    "fresh-tables": ["profile", "2", "9.9k", "52 %", "58 %", "49 %", "31", "45.0 ms"],
     "deadlines": ["lrm+", "140 %", "3.0k", "96", "2.0 %", "97 %", "31 %", "250 ms", "it does not fit", "600 ms"],
     "overload": ["constant load", "3×", "300 ms", "100 %", "120", "hog load", "25 %", "on time after", "4.5 s"],
     "qos": ["fluctuating overload", "32.1k", "0.877", "1.000", "34 %", "87.0 ms", "45.0 µs", "300", "987", "2.1 ms"],

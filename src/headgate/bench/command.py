@@ -47,6 +47,9 @@ BENCHMARKS = {
         "what results are worth by their QoS graphs under overload, and on Structured Streaming", tables.qos
     ),
     "ui": Benchmark("an engine that is watched on its dashboard, against one that is not", tables.ui),
+    "fresh-tables": Benchmark(
+        "what joins see of tables that change, by how a refresh budget is spent", tables.fresh_tables
+    ),
     "scale-queries": Benchmark("up to 100,000 queries on one engine", tables.scale_queries, drawn=True),
 }
 

@@ -249,6 +249,17 @@ def deadlines(rows: Rows) -> list[Table]:
     return [table, answers]
 
 
+def fresh_tables(rows: Rows) -> list[Table]:
+    """How fresh joins were, by what was refreshed."""
+    columns = ("seed", "results", "fresh", "in theory", "as estimated", "refreshes", "allowed", "p99")
+    table = _numbers("joins with tables of a PostgreSQL", "by", *columns)
+    for row in rows:
+        fresh = share(row["fresh"]), share(row["expected"]), share(row["estimated"])
+        spent = f"{row['refreshes']:,}", f"{row['allowed']:.0f}", span(row["response_p99"])
+        table.add_row(row["way"], str(row["seed"]), count(row["results"]), *fresh, *spent)
+    return [table]
+
+
 def qos(rows: Rows) -> list[Table]:
     """What results were worth under each kind of overload; and what a decision takes."""
     found = []

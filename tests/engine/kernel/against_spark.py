@@ -16,6 +16,7 @@ from headgate.engine.log.stream import write
 from headgate.engine.prepared import Views
 from headgate.engine.reader import JobInput, StreamInput
 from headgate.engine.sql.catalyst import NotFusableError, segment
+from headgate.shed.droppers import UNSHED
 
 _files = itertools.count()
 
@@ -37,7 +38,7 @@ class Sides:
         self.rows = rows
         file = self.folder / f"{next(_files)}.arrow"
         write(rows, file)
-        self.given = JobInput({"t": StreamInput(((str(file), 0, rows.num_rows, 0, 0, 0),), None)})
+        self.given = JobInput({"t": StreamInput(((str(file), 0, rows.num_rows, 0, 0, UNSHED),), None)})
 
     def prepare(self, sql):
         return self.views.prepare(sql, {"t": self.rows.column_names})

@@ -139,7 +139,7 @@ def _read(lookup: Lookup, folder: str) -> tuple[dict[str, pl.Series], Ints]:
     nodes: list[Node] = [*lookup.columns, *(right for _, right in lookup.keys)]
     wanted = {each.name: each.type for node in nodes for each in walk(node) if isinstance(each, Column)}
     names = {name: name.partition(":")[2] for name in wanted}
-    files = sorted(Path(folder).glob("*.parquet"))
+    files = sorted(Path(folder).glob("*.parquet")) if Path(folder).is_dir() else [Path(folder)]
     if not files:
         raise FileNotFoundError(folder)
     needed = list(dict.fromkeys(names.values()))
