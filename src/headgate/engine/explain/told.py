@@ -102,7 +102,8 @@ def query(found: Query) -> Iterator[RenderableType]:
     if found.refused:
         yield Text(f"refused at {_clock(found.refused.time)}: {found.refused.why}")
     if found.unit:
-        others = f"together with {found.others} others" if found.others else "by itself"
+        many = f"{found.others} other{'s' if found.others > 1 else ''}"
+        others = f"together with {many}" if found.others else "by itself"
         yield Text(f"runs in unit {found.unit}, {others}{f': {found.alone}' if found.alone else ''}")
     if found.force:
         yield Text(f"drops {_drop(found.force, found.time)}")
