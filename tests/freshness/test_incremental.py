@@ -27,7 +27,7 @@ def test_a_mended_plan_is_as_good_as_a_new_one(seed, copy, factor, budget):
     mended = mend(after, solve(before).f)
     assert spent(after, mended.f) == pytest.approx(after.B)
     assert (mended.f >= 0).all()
-    assert perceived(after, mended.f) == pytest.approx(perceived(after, solve(after).f), abs=1e-4)
+    assert perceived(after, mended.f) == pytest.approx(perceived(after, solve(after).f), abs=5e-4)
 
 
 @given(st.integers(0, 2**32))
@@ -36,7 +36,7 @@ def test_an_optimal_plan_needs_hardly_a_step(seed):
     problem = world(seed)
     optimum = solve(problem)
     mended = mend(problem, optimum.f)
-    assert mended.steps <= 2
+    assert mended.steps == 0
     assert mended.f == pytest.approx(optimum.f, abs=1e-3)
     assert mended.mu == pytest.approx(optimum.mu, rel=1e-3)
 
@@ -54,3 +54,13 @@ def test_what_is_no_longer_read_gives_all_it_has():
 
 def test_without_a_budget_nothing_is_refreshed():
     assert mend(Problem.of([1.0], [1], 0), np.array([1.0])).f.tolist() == [0]
+
+
+def test_what_was_never_refreshed_can_be_planned_too():
+    problem = world(1)
+    mended = mend(problem, np.zeros(len(problem)))
+    assert perceived(problem, mended.f) == pytest.approx(perceived(problem, solve(problem).f), abs=5e-4)
+
+
+def test_nothing_is_spent_on_what_nobody_reads():
+    assert mend(Problem.of([0.0, 0.0], [1, 1], 2), np.array([1.0, 1.0])).f.tolist() == [0, 0]

@@ -43,12 +43,15 @@ BENCHMARKS = {
     "deadlines": Benchmark(
         "real-time queries from 60 to 150 % of the capacity, and on Structured Streaming", tables.deadlines
     ),
-    "qos": Benchmark(
-        "what results are worth by their QoS graphs under overload, and on Structured Streaming", tables.qos
-    ),
     "ui": Benchmark("an engine that is watched on its dashboard, against one that is not", tables.ui),
     "fresh-tables": Benchmark(
         "what joins see of tables that change, by how a refresh budget is spent", tables.fresh_tables
+    ),
+    "qos": Benchmark(
+        "what results are worth by their QoS graphs under overload, and on Structured Streaming", tables.qos
+    ),
+    "freshness": Benchmark(
+        "plans for half a million copies: exact, by a general solver, by groups", tables.freshness
     ),
     "scale-queries": Benchmark("up to 100,000 queries on one engine", tables.scale_queries, drawn=True),
 }

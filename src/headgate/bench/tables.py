@@ -260,6 +260,25 @@ def fresh_tables(rows: Rows) -> list[Table]:
     return [table]
 
 
+def ui(rows: Rows) -> list[Table]:
+    """An engine that is watched, and the same alone."""
+    table = _numbers(
+        "a stretch of tuples",
+        "round",
+        "watched",
+        "tuples per second",
+        "CPU per million",
+        "messages",
+        "longest gap",
+        "sent",
+    )
+    for row in rows:
+        seen = count(row.get("messages")), span(row.get("longest_gap")), size(row.get("bytes"))
+        rate, cpu = f"{row['per_second']:,.0f}", f"{row['cpu']:.2f} s"
+        table.add_row(str(row["round"]), _yes(row["served"]), rate, cpu, *seen)
+    return [table]
+
+
 def qos(rows: Rows) -> list[Table]:
     """What results were worth under each kind of overload; and what a decision takes."""
     found = []
@@ -279,23 +298,18 @@ def qos(rows: Rows) -> list[Table]:
     return [*found, decisions]
 
 
-def ui(rows: Rows) -> list[Table]:
-    """An engine that is watched, and the same alone."""
-    table = _numbers(
-        "a stretch of tuples",
-        "round",
-        "watched",
-        "tuples per second",
-        "CPU per million",
-        "messages",
-        "longest gap",
-        "sent",
-    )
-    for row in rows:
-        seen = count(row.get("messages")), span(row.get("longest_gap")), size(row.get("bytes"))
-        rate, cpu = f"{row['per_second']:,.0f}", f"{row['cpu']:.2f} s"
-        table.add_row(str(row["round"]), _yes(row["served"]), rate, cpu, *seen)
-    return [table]
+def freshness(rows: Rows) -> list[Table]:
+    """Solvers by the number of copies, and what groups reach of the optimum."""
+    solvers = _numbers("CPU time of a plan", "copies", "solver", "time", "perceived freshness", "below the optimum")
+    for row in sorted(_of(rows, "part", "solver"), key=lambda row: row["copies"]):
+        quality = f"{row['freshness']:.4f}", f"{row['below']:.1e}" if row["below"] else "–"
+        solvers.add_row(f"{row['copies']:,}", row["way"], span(row["seconds"]), *quality)
+    heads = ("rounds of k-means", "time", "perceived freshness", "below the optimum")
+    groups = _numbers("plans by groups of copies", "plan", *heads)
+    for row in _of(rows, "part", "groups"):
+        quality = f"{row['freshness']:.4f}", f"{row['below']:.4f}"
+        groups.add_row(row["way"], str(row["rounds"]), span(row["seconds"]), *quality)
+    return [solvers, groups]
 
 
 def _numbers(title: str, first: str, *others: str) -> Table:

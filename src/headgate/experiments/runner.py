@@ -10,12 +10,17 @@ from headgate.errors import InputError
 from headgate.experiments.application_aware import EXPERIMENTS as APPLICATION_AWARE
 from headgate.experiments.class_scheduling import EXPERIMENTS as CLASS_SCHEDULING
 from headgate.experiments.deadlines import EXPERIMENTS as DEADLINES
+from headgate.experiments.freshness import EXPERIMENTS as FRESHNESS
 from headgate.experiments.load_management import EXPERIMENTS as LOAD_MANAGEMENT
 from headgate.experiments.query_scheduling import EXPERIMENTS as QUERY_SCHEDULING
 from headgate.experiments.report import Experiment, Outcome, Scale, Task
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    e.id: e for e in (*QUERY_SCHEDULING, *CLASS_SCHEDULING, *LOAD_MANAGEMENT, *DEADLINES, *APPLICATION_AWARE)
+    e.id: e
+    for e in (
+        *(*QUERY_SCHEDULING, *CLASS_SCHEDULING, *LOAD_MANAGEMENT),
+        *(*DEADLINES, *FRESHNESS, *APPLICATION_AWARE),
+    )
 }
 
 
