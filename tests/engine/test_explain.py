@@ -149,13 +149,17 @@ def test_qos_graphs_are_said_with_the_queries_that_have_them(queries):
     for query in queries[:2]:
         query.qos = tight
     try:
-        found = explained(queries).graphs
+        found = explained(queries)
     finally:
         for query in queries[:2]:
             query.qos = None
-    assert [(each.points, each.queries) for each in found] == [
+    assert [(each.points, each.queries) for each in found.graphs] == [
         (tight.points, tuple(query.name for query in queries[:2]))
     ]
+    console = Console(file=io.StringIO(), width=100)
+    for part in shown(found):
+        console.print(part)
+    assert "1 at 0 s, 1 at 500 ms, 0 at 2 s" in " ".join(console.file.getvalue().split())
 
 
 def test_what_is_shared_is_said_with_the_number_of_queries(queries):

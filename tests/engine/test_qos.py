@@ -6,6 +6,7 @@ import pytest
 
 from engine.live import Fed, until
 from headgate import Engine, InputError, LatencyGraph, LossGraph, Shed
+from headgate.engine.evaluation.protocol import Waiting
 from headgate.engine.units import MOST_GRAPHS, model
 from headgate.record import NAME as RECORD
 
@@ -156,6 +157,27 @@ def test_whose_critical_point_comes_first_runs_first(engine):
     engine.source.end()
     assert engine.wait(60)
     assert [each["unit"] for each in recorded(engine, "ran")][:2] == ["tight", "loose"]
+
+
+def test_a_run_that_is_hardly_worth_its_overhead_waits_for_a_part_of_the_time_to_the_critical_point(engine):
+    engine.query_class("target", delay_target="4s")
+    engine.query_class("plain")
+    engine.query("tight", ALL, cls="plain", qos=[(0, 1), ("1s", 1), ("2s", 0)])
+    engine.query("loose", ALL, cls="target", qos=ALWAYS)
+    engine.query("level", ALL, cls="plain", qos=HALF)
+    engine.query("other", "SELECT v FROM s ORDER BY v", cls="plain", window=10)
+    engine.start("qos", fuse=False, shed="none")
+    scheduler = engine._scheduler
+    # Without a critical point, or a graph, nobody knows how long it may wait.
+    due = dict(zip([unit.name for unit in scheduler.units], scheduler._due, strict=True))
+    assert due == {"tight": 1.0, "loose": 4.0, "level": 0.0, "other": 0.0}
+    now = 1000.0
+    queues = [Waiting(1, now - 0.05, 0) for _ in scheduler.units]
+    seen = {
+        unit.name: queue.pending for unit, queue in zip(scheduler.units, scheduler._ripe(queues, now), strict=True)
+    }
+    assert seen == {"tight": 0, "loose": 0, "level": 1, "other": 1}
+    assert all(queue.pending for queue in scheduler._ripe(queues, now + 4.0))
 
 
 # What results were worth.

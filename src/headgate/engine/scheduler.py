@@ -113,6 +113,7 @@ class Scheduler:
         self._most, self._slice = math.inf, math.inf
         self._measured = Measured([], in_jobs=True)
         self._models: Sequence[Unit] = ()
+        self._due: list[float] = []
         self._home: dict[str, LiveUnit] = {}
         self._assigned: dict[str, _Assigned] = {}
         self._retiring: set[str] = set()
@@ -507,10 +508,8 @@ class Scheduler:
         self._begin(lane)
 
     def _ripe(self, queues: list[Waiting], now: float) -> list[Waiting]:
-        """The queues without those that are worth more later. A deadline waits for nobody."""
-        timed = [isinstance(unit, DeadlineUnit) for unit in self.units]
-        targets = [0.0 if t else self.targets.get(u.cls, 0.0) for u, t in zip(self.units, timed, strict=True)]
-        green = unripe(now, queues, [unit.cost for unit in self._models], targets)
+        """The queues without those that are worth more later."""
+        green = unripe(now, queues, [unit.cost for unit in self._models], self._due)
         return [NOTHING if i in green else queue for i, queue in enumerate(queues)]
 
     def _takes(self, lane: Lane, unit: LiveUnit) -> bool:
@@ -687,11 +686,22 @@ class Scheduler:
         self.units = [*(unit for unit in self.units if unit not in old), *new]
         for unit in new:
             self._home.update(dict.fromkeys((query.name for query in unit.queries), unit))
+        self._due = [self._due_in(unit) for unit in self.units]
         self._measured = self._measured.over([model(unit, i) for i, unit in enumerate(self.units)])
         self._models = ()
         self._prepare(self._measured.units())
         for unit in new:
             self.changed(unit.name, "added")
+
+    def _due_in(self, unit: LiveUnit) -> float:
+        """How long results may take: the delay target of the class, or where a QoS graph of the unit begins to fall.
+
+        0 if there is neither, and for a deadline, which waits for nobody.
+        """
+        if isinstance(unit, DeadlineUnit):
+            return 0.0
+        known = [self.targets.get(unit.cls, math.inf), *(graph.deadline for graph in unit.graphs)]
+        return min((each for each in known if math.isfinite(each)), default=0.0)
 
     def _prepare(self, models: Sequence[Unit]) -> None:
         """Take units as measured: record those that are new, and tell the policy."""

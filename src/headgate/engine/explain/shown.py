@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.engine.explain.conditions import Condition
-from headgate.engine.explain.explanation import Class, Explanation, Query, Shared, Unit
+from headgate.engine.explain.explanation import Class, Explanation, Graph, Query, Shared, Unit
 from headgate.engine.readable import share, span
 
 _MOST_NAMES = 3
@@ -25,6 +25,8 @@ def shown(explanation: Explanation) -> Iterator[RenderableType]:
         yield Text(said, style="yellow")
     if explanation.classes:
         yield from headed("classes", _classes(explanation.classes))
+    if explanation.graphs:
+        yield from headed("QoS graphs", _graphs(explanation.graphs))
     members: list[list[Query]] = [[] for _ in explanation.units]
     for query in kernel:
         members[query.unit or 0].append(query)
@@ -43,6 +45,13 @@ def _classes(classes: Sequence[Class]) -> Table:
         (each.name, f"{each.queries:,}", f"{each.priority:g}", share(each.share), _target(each)) for each in classes
     ]
     return table(("class", "queries", "priority", "share of the time", "delay target"), rows)
+
+
+def _graphs(graphs: Sequence[Graph]) -> Table:
+    drawn = [", ".join(f"{u:g} at {span(x)}" for x, u in each.points) for each in graphs]
+    return table(
+        ("queries", "worth"), [(_names(each.queries), said) for each, said in zip(graphs, drawn, strict=True)]
+    )
 
 
 def _target(each: Class) -> str:
