@@ -42,7 +42,7 @@ def shared(spark, tmp_path_factory):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_under_every_policy_all_queries_get_all_tuples_once_and_decisions_say_why(shared, policy):
     engine, source = shared
-    engine.switch(policy, train={"most": 4})
+    engine.switch(policy, train={"most": 4}, fuse=False)
     source.feed(3, 5, 2)
     caught_up(engine, "even", "all", "count", position=source.given)
     total = source.given
