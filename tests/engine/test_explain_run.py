@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from engine.live import Fed, caught_up, column
+from headgate import Engine, Shed
 from headgate.cli import app
 from headgate.engine.explain.lost import of_query, of_tuple
 from headgate.engine.explain.moment import Moments
@@ -35,6 +37,7 @@ from headgate.record import (
     read,
 )
 from headgate.shed.droppers import Random
+from headgate.sim.whatif import measured
 
 START = 1_000_000.0
 SHED = {"mode": "dilos", "manager": "backlog"}
@@ -312,3 +315,47 @@ def test_a_mistake_is_one_line(write, tmp_path):
     result = headgate(tmp_path, "--at", "1h")
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
     assert "a moment of a run of 4.0 s; got '1h'" in result.stderr
+
+
+# A live run
+
+
+def test_what_is_told_of_a_live_run_is_what_happened_in_it(spark, tmp_path):
+    source = Fed()
+    with Engine(spark, tmp_path, lanes={"jobs": 1, "resident": 0}) as engine:
+        engine.stream("s", source, event_time="t")
+        engine.query_class("alerts", priority=3, delay_target="1s")
+        engine.query_class("boards", priority=1)
+        engine.query("some", "SELECT v FROM s", cls="alerts")
+        engine.query("all", "SELECT v FROM s", cls="boards")
+        engine.query("alone", "SELECT split(CAST(v AS STRING), '1') AS parts FROM s", cls="boards")
+        # A capacity that is next to nothing: all but one in a hundred is dropped, once the load is known.
+        engine.start("cqc", shed=Shed("separate", "aurora", {"headroom": 1e-6}, period=0.05))
+        for n in range(30, 330, 30):
+            source.feed(30)
+            caught_up(engine, "some", "all", "alone", position=n)
+        kept, everything = set(column(engine, "some")), column(engine, "all")
+    recorded = read(tmp_path)
+    assert [(each.name, each.target) for each in recorded.began.classes] == [("alerts", 1.0), ("boards", None)]
+    assert recorded.began.shed["manager"] == "aurora"
+    assert recorded.managed[-1].orders["alerts"].terms["L"] > 0
+    moments = Moments(recorded)
+    fates = [of_tuple(moments, "s", number).readers for number in range(300)]
+    units = {query: of_query(moments, query, recorded.ended).unit for query in ("some", "all", "alone")}
+    some = [next(read for read in each if read.unit == units["some"]) for each in fates]
+    assert [not read.dropped for read in some] == [value in kept for value in everything]
+    assert not any(read.dropped for each in fates for read in each if read.unit != units["some"])
+    assert of_query(moments, "alone", recorded.ended).alone.endswith("it calls split()")
+    assert of_query(moments, "some", recorded.ended).alone is None
+    assert moments.at(recorded.ended).lanes[0].terms
+    # The priority of what was chosen is the one that is computed for it again.
+    seen = [
+        (ran, moments.waiting(ran.time, "jobs", ran)) for ran in recorded.ran if "priority" in ran.terms and ran.n
+    ]
+    again = [(ran, each) for ran, waiting in seen for each in waiting if each.unit == ran.unit]
+    assert again
+    for ran, each in again:
+        assert each.priority == pytest.approx(ran.terms["priority"], rel=0.05)
+    fates = measured(recorded).classes
+    assert fates["alerts"].shed == 300 - len(kept)
+    assert fates["boards"].shed == 0
