@@ -262,20 +262,12 @@ def fresh_tables(rows: Rows) -> list[Table]:
 
 def ui(rows: Rows) -> list[Table]:
     """An engine that is watched, and the same alone."""
-    table = _numbers(
-        "a stretch of tuples",
-        "round",
-        "watched",
-        "tuples per second",
-        "CPU per million",
-        "messages",
-        "longest gap",
-        "sent",
-    )
+    seen = ("messages", "longest gap", "sent")
+    table = _numbers("rounds in turns", "round", "watched", "tuples/s", "CPU per million", "p50", "p99", *seen)
     for row in rows:
-        seen = count(row.get("messages")), span(row.get("longest_gap")), size(row.get("bytes"))
-        rate, cpu = f"{row['per_second']:,.0f}", f"{row['cpu']:.2f} s"
-        table.add_row(str(row["round"]), _yes(row["served"]), rate, cpu, *seen)
+        got = count(row.get("messages")), span(row.get("longest_gap")), size(row.get("bytes"))
+        times = f"{row['cpu']:.2f} s", span(row["p50"]), span(row["p99"])
+        table.add_row(str(row["round"]), _yes(row["served"]), f"{row['rate']:,.0f}", *times, *got)
     return [table]
 
 
