@@ -182,7 +182,7 @@ def test_explain_prints_what_it_finds_and_leaves_nothing_behind(tmp_path):
     )
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)
-    assert {"pipeline", "fuse", "resident", "units", "queries", "classes"} == found.keys()
+    assert {"pipeline", "fuse", "resident", "units", "queries", "classes", "graphs"} == found.keys()
     assert (found["pipeline"], found["fuse"], found["resident"]) == ("alerts", True, True)
     assert [(unit["queries"], len(unit["shapes"])) for unit in found["units"]] == [(20, 1)]
     assert [query["name"] for query in found["queries"]] == [*(f"alerts_{i + 1:06}" for i in range(20)), "top"]
