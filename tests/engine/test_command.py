@@ -95,7 +95,7 @@ def test_a_run_prints_one_json_document_and_nothing_else(done):
     assert done.code == 0, done.err
     found = json.loads(done.out)
     lists = {"streams", "classes", "queries", "deadlines", "tables"}
-    assert found.keys() == {"policy", "elapsed", "qos", "accounting", *lists}
+    assert found.keys() == {"policy", "elapsed", "qos", "refreshing", "accounting", *lists}
     assert [(s["name"], s["status"], s["tuples"]) for s in found["streams"]] == [("ticks", "ended", 1000)]
     assert [(q["name"], q["pending"]) for q in found["queries"]] == [("all", 0), ("said", 0)]
     assert [(c["name"], c["queries"]) for c in found["classes"]] == [("alerts", 1), ("boards", 1)]
