@@ -71,8 +71,8 @@ class Copy:
     """What is known of a copy: its change rate per second, what refreshing it takes, and when it was last done.
 
     A refresh takes `full` of the budget, or less where a version tells that nothing has changed; on average `cost`.
-    It was last `tried` and last `seen` to be as its source then. It was refreshed so many times, of which it had
-    `changed` so many, and so many `failed`.
+    Its last turn was when it was last `tried`; it was last `seen` to be as its source then. It was refreshed so many
+    times, of which it had `changed` so many, and so many `failed`.
     """
 
     rate: ChangeRate
@@ -146,21 +146,23 @@ class Refreshing(Generic[Name]):
     ) -> None:
         """A copy was refreshed: whether it had changed, and whether a look at its version was enough to see that.
 
-        It took so many seconds.
+        It took so many seconds; what it found is what was there at the beginning.
         """
-        old = self.copies[name]
-        rate = old.rate.forget(_KEPT).observe(now - old.seen, changed)
+        old, seen = self.copies[name], now - seconds
+        rate = old.rate.forget(_KEPT).observe(seen - old.seen, changed)
         took = full * LOOK if looked else full
         cost = old.cost + _COSTS * (took - old.cost)
         counts = {"refreshed": old.refreshed + 1, "changed": old.changed + changed}
-        self.copies[name] = replace(old, rate=rate, full=full, cost=cost, tried=now, seen=now, **counts)
+        self.copies[name] = replace(
+            old, rate=rate, full=full, cost=cost, tried=self._turn(name, now), seen=seen, **counts
+        )
         self._pace += _COSTS * (seconds / took - self._pace)
         self._pay(took, now)
 
     def failed(self, name: Name, now: float) -> None:
         """A copy could not be refreshed, which has cost as much."""
         old = self.copies[name]
-        self.copies[name] = replace(old, tried=now, failed=old.failed + 1)
+        self.copies[name] = replace(old, tried=self._turn(name, now), failed=old.failed + 1)
         self._pay(old.full, now)
 
     # What is to be done
@@ -268,6 +270,14 @@ class Refreshing(Generic[Name]):
         if policy == "change":
             return least + by_change(replace(problem, B=(1 - EXPLORED) * problem.B))
         return solve(problem, least).f
+
+    def _turn(self, name: Name, now: float) -> float:
+        """When its turn was, from which the next one counts: what comes late does not make intervals longer.
+
+        It is no further behind than an interval, or one that is always late would always be first.
+        """
+        every = self.budget.period / f if (f := self._frequencies.get(name, 0.0)) else 0.0
+        return min(now, max(self.copies[name].tried + every, now - every))
 
     def _pay(self, took: float, now: float) -> None:
         self._fill(now)

@@ -213,19 +213,15 @@ def test_parts_that_queries_look_up_more_often_are_refreshed_more_often(engine, 
     engine.refreshing(20, per="1s")
     engine.start("fcfs")
 
-    def goes_on():
-        elsewhere.change()
-        fed.feed(50)
-        return sum(each.copy.refreshed for each in seen().values()) > 60
+    def seen(part):
+        return engine._refresher.estimates(time.time())["d", part]
 
-    def seen():
-        return {part: each for (_, part), each in engine._refresher.estimates(time.time()).items()}
-
-    until(lambda: goes_on() or time.sleep(0.05))
-    found = seen()
-    assert found["< 2"].share > 0.95
-    assert found["< 2"].copy.refreshed > 2 * found["≥ 6"].copy.refreshed
-    assert found["≥ 6"].copy.refreshed > 0
+    fed.feed(50)
+    caught_up(engine, "joined", position=50)
+    assert seen("< 2").share == 1
+    assert [seen(part).share for part in ("2 to 4", "4 to 6", "≥ 6")] == [0, 0, 0]
+    # The plan follows with the next refresh.
+    until(lambda: 3 * seen("< 2").every < seen("≥ 6").every)
 
 
 def test_the_status_says_how_fresh_a_table_is_and_what_of_the_budget_was_used(engine, fed, elsewhere):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from headgate.engine.iterations import DeadlineUnit
@@ -46,14 +46,12 @@ class Swapping:
         """Note what new queries join with: the newest snapshots, or after a crash those that they had."""
         joining = [query for query in queries if query.draft.reads]
         known = {} if in_order else self._manifest.reading([query.name for query in joining])
+        earlier = cache(self._tables.earlier)
         for query in joining:
-            earlier = {
-                table: folder
-                for table, number in known.get(query.name, {}).items()
-                if table in query.draft.reads and (folder := self._tables.earlier(table, number))
-            }
-            if {**query.draft.reads, **earlier} != query.draft.reads:
-                query.draft.reads.update(earlier)
+            reads = query.draft.reads
+            had = {t: n for t, n in known.get(query.name, {}).items() if t in reads and n != _number(reads[t])}
+            if found := {table: folder for table, number in had.items() if (folder := earlier(table, number))}:
+                reads.update(found)
                 self._there[query.name] = _there(query, logs)
         self._note(joining, {table for query in joining for table in query.draft.reads})
 

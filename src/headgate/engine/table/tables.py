@@ -122,7 +122,6 @@ class Tables:
             self.kept[name] = Kept(source, parts, snapshots, found, schema, refreshed)
             self.columns[name] = Relation(tuple(schema.names))
             self.views.add_table(name, self.views.spark.read.schema(schema).parquet(str(found.folder)))
-            self.tidy(name)
             return before is not None and _columns(before) != _columns(schema)
 
     def refresh(self, name: str, part: int, spark: SparkSession) -> Read:
@@ -161,7 +160,7 @@ class Tables:
         return Read(changed=True, looked=False, size=content[1].size)
 
     def tidy(self, name: str) -> None:
-        """Remove the snapshots that nobody needs."""
+        """Remove the snapshots that nobody needs, once all who look for the newest have noted which that is."""
         with self._lock:
             kept = self.kept[name]
             kept.snapshots.keep({kept.latest.number, *self.needed(name)})
