@@ -39,6 +39,7 @@ from headgate.engine.letters import Letters
 from headgate.engine.log.manifest import Manifest, Progress, StoredTrain
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.memory import uncollected
+from headgate.engine.notebook import Form, given_as, html, show
 from headgate.engine.placing import Placing
 from headgate.engine.prepared import Views
 from headgate.engine.query import Definition, LiveQuery
@@ -722,13 +723,20 @@ class Engine:
 
     # What one sees of it
 
-    def results(self, name: str) -> pa.Table:
-        """The results of a query whose sink is memory."""
+    def results(self, name: str, form: Form = "arrow") -> Any:  # noqa: ANN401 - a table of one of four libraries
+        """The results of a query whose sink is memory, as a table of Arrow, or of "pandas", "polars" or "spark"."""
         sink = self._named(name).sink
         if not isinstance(sink, MemoryTables):
             remedy = "Read them where the sink has put them."
             raise InputError(f"query '{name}' keeps its results in memory", f"a {type(sink).__name__}", remedy)
-        return sink.table()
+        return given_as(sink.table(), form, self.spark)
+
+    def show(self, seconds: float = 0.0) -> None:
+        """Show how everything fares, in a notebook or in the terminal, and keep that up to date for some seconds."""
+        show(lambda: asdict(self.status()), seconds)
+
+    def _repr_html_(self) -> str:
+        return html(asdict(self.status()))
 
     @property
     def queries(self) -> Mapping[str, LiveQuery]:
