@@ -18,8 +18,8 @@ from headgate.bench.rivals.jvm import JvmFeed
 from headgate.bench.rivals.streaming import spark_with_feed
 from headgate.bench.rivals.tuples import Round
 
-_WARM = 20.0
-"""Seconds before anything is measured."""
+_WARM, _GENTLE = 20.0, 0.2
+"""Seconds before anything is measured, and the part of the first rate: nothing is to be left over from them."""
 _SPREAD = 97
 """By this much the numbers of tuples are mixed, so that every part of them comes evenly."""
 
@@ -71,7 +71,7 @@ def _query_each(
             started.append(writer.option("checkpointLocation", str(folder / each.name)).start())
         jvm = spark.sparkContext._jvm  # noqa: SLF001 - the way to Java classes
         feed = JvmFeed(jvm)
-        feed.play(phases[0][0], _WARM)
+        feed.play(_GENTLE * phases[0][0], _WARM)
         time.sleep(_WARM)
         rounds = []
         for rate, seconds in phases:
@@ -99,7 +99,9 @@ def _batch(progress: Any) -> _Batch:  # noqa: ANN401 - a progress of Spark's
     # Results are there before their batch is committed.
     seconds = (took.get("triggerExecution", 0) - took.get("commitOffsets", 0)) / 1000
     started = datetime.fromisoformat(progress["timestamp"]).timestamp()
-    return _Batch(int(source["startOffset"] or 0), int(source["endOffset"] or 0), started + seconds)
+    # There is none before the first batch.
+    first, end = (int(source[name]) if str(source[name]).isdecimal() else 0 for name in ("startOffset", "endOffset"))
+    return _Batch(first, end, started + seconds)
 
 
 def _heard(asked: Asked, parts: int, rounds: Sequence[Round], batches: Sequence[_Batch]) -> Heard:
