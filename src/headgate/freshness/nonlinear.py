@@ -29,7 +29,7 @@ def solve_generic(problem: Problem) -> Solution:
         method="SLSQP",
         bounds=Bounds(0.0, np.inf),
         constraints=LinearConstraint(bandwidth[None, :], problem.B, problem.B),
-        options={"maxiter": 1000, "ftol": 1e-12},
+        options={"maxiter": 1000, "ftol": 1e-9},
     )
     f = np.maximum(found.x, 0.0)
     return Solution(f, float(np.max(-slope(f) / bandwidth)))
