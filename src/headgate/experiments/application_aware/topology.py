@@ -19,9 +19,10 @@ from headgate.experiments.application_aware.cases import (
     required,
     seeds,
     seen,
+    sustained,
     tuples,
 )
-from headgate.experiments.report import Band, Experiment, Outcome, Scale, Task, banded, reported
+from headgate.experiments.report import Band, Experiment, Outcome, Scale, Task, banded, claim, reported
 from headgate.model.boxes import Box, complete
 from headgate.model.qos import LatencyGraph
 from headgate.policy.registry import create
@@ -77,7 +78,11 @@ def outcome(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
         policy: max(abs(a - b) for a, b in zip(qos["trees", policy], qos["chains", policy], strict=True))
         for policy in SCHEDULERS
     }
-    total = {policy: sum(sum(qos[shape, policy]) for shape in SHAPES) for policy in SCHEDULERS}
+    rate = {key: sustained(RATES, values) for key, values in qos.items()}
+    best = [
+        all(qos[shape, BUCKETS][k] >= qos[key][k] for shape in SHAPES for key in qos if key[0] == shape)
+        for k in range(len(RATES))
+    ]
     rows = [
         *(
             banded(
@@ -86,10 +91,19 @@ def outcome(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
             for policy, value in apart.items()
         ),
         required(
-            "Bucketing sustains most: QoS averaged over the rates",
+            "Bucketing sustains the highest rate, in trees and in chains",
             "yes",
-            " / ".join(f"{SHOWN[policy]} {total[policy] / 2 / len(RATES):.4f}" for policy in SCHEDULERS),
-            met=total[BUCKETS] == max(total.values()),
+            " · ".join(
+                f"{SHOWN[policy]} {' / '.join(f'{rate[shape, policy]:.0f}' for shape in SHAPES)}"
+                for policy in SCHEDULERS
+            ),
+            met=all(rate[shape, BUCKETS] > rate[shape, other] for shape in SHAPES for other in (FIXED, SLOPE)),
+        ),
+        claim(
+            "Bucketing is the best at every rate",
+            "yes",
+            f"at {sum(best)} of {len(RATES)} rates",
+            confirmed=all(best),
         ),
         *(
             reported(
@@ -102,7 +116,11 @@ def outcome(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
     ]
     named = {f"{SHOWN[policy]}, {shape}": values for (shape, policy), values in qos.items()}
     figure = over("average QoS, pushed through", "tuples/s", RATES, named)
-    note = "The cost of a box is not published; ours takes 0.1 ms."
+    note = (
+        "The cost of a box is not published; ours takes 0.1 ms. Past the rate that anybody sustains Fixed-Priority "
+        "has the best average here: it keeps most of the tight applications in time and loses some of the loose "
+        "ones, where the others keep all loose ones and lose most of the tight."
+    )
     trace = "80 inputs: ten trees of 15 boxes, or 80 chains of four; deadlines 40 ms and 3.04 s"
     return Outcome(E31.id, E31.title, trace, numbered(scale), tuple(rows), (figure,), (OVERHEAD, note))
 
