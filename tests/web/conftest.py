@@ -15,8 +15,8 @@ TOKEN = "the token"
 class Shown:
     """An engine that is made up, and what is answered about it."""
 
-    def __init__(self, queries=60):
-        self.engine = Invented(queries)
+    def __init__(self, queries=60, **given):
+        self.engine = Invented(queries, **given)
         self.watch = Watch(self.engine)
         self.engine.listen(self.watch.journal.hear)
         self.pages = Pages(self.engine, self.watch, TOKEN)

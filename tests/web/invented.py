@@ -4,6 +4,7 @@ import math
 import sys
 import time
 from dataclasses import fields
+from pathlib import Path
 
 from headgate.engine.status import (
     Accounting,
@@ -33,7 +34,8 @@ def made(kind, /, **known):
 class Invented:
     """So many queries of three classes over two streams. Each `tick` is half a second; without ticks, time stands."""
 
-    def __init__(self, queries=60, *, running=True):
+    def __init__(self, queries=60, *, running=True, state=Path("no-such-state")):
+        self.state = state
         self.names = [f"{('alert', 'board', 'report')[i % 3]}_{i:04}" for i in range(queries)]
         self.running = running
         self.calls = []

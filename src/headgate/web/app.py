@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from headgate.record import Changed, Iterated, Ran
 from headgate.web.guard import TOKEN, Guard, same
 from headgate.web.metrics import Metrics
 from headgate.web.network import network
+from headgate.web.prediction import Oracle
 from headgate.web.served import Served
 from headgate.web.watch import EVERY, LOGS, PARTS, Watch
 
@@ -49,6 +50,7 @@ class Pages:
         self._served, self._watch, self._token = served, watch, token
         self._registry = CollectorRegistry()
         self._registry.register(Metrics(lambda: watch.frame.snapshot))
+        self._oracle = Oracle(served.state)
         self._watchers = 0
         self.over = False
 
@@ -63,6 +65,7 @@ class Pages:
                 Route("/api/queries/{name}/{change:str}", self._change_query, methods=["POST"]),
                 Route("/api/streams/{name}/{change:str}", self._change_query, methods=["POST"]),
                 Route("/api/classes/{name}/priority", self._change_class, methods=["POST"]),
+                Route("/api/whatif", self._whatif, methods=["POST"]),
                 Route("/metrics", self._metrics),
                 Route("/healthz", self._healthy),
                 Route("/readyz", self._ready),
@@ -150,17 +153,28 @@ class Pages:
         name = request.path_params["name"]
         return await self._changed(request, lambda given: self._served.prioritise(name, float(given)), "priority")
 
+    async def _whatif(self, request: Request) -> Response:
+        """Changes nothing, but takes the time of a processor: for whoever has the token."""
+        return await self._granted(request, self._oracle.predict)
+
     async def _changed(self, request: Request, change: Callable[[str], None], field: str | None = None) -> Response:
-        """Make a change for somebody who has the token."""
+        async def make(form: Mapping[str, str]) -> Mapping[str, Any]:
+            await to_thread.run_sync(change, form.get(field or "", ""))
+            return {"done": True}
+
+        return await self._granted(request, make)
+
+    async def _granted(
+        self, request: Request, answer: Callable[[Mapping[str, str]], Awaitable[Mapping[str, Any]]]
+    ) -> Response:
+        """Answer somebody who has the token."""
         form = await _form(request)
-        given, value = request.headers.get(TOKEN) or form.get("token", ""), form.get(field or "", "")
-        if not same(given, self._token):
-            return _error(403, f"changes need the token that was printed at the start, as the header {TOKEN}")
+        if not same(request.headers.get(TOKEN) or form.get("token", ""), self._token):
+            return _error(403, f"this needs the token that was printed at the start, as the header {TOKEN}")
         try:
-            await to_thread.run_sync(change, value)
+            return JSONResponse(await answer(form))
         except (HeadgateError, ValueError) as error:
             return _error(400, str(error))
-        return JSONResponse({"done": True})
 
 
 def _told(run: Ran) -> dict[str, Any]:

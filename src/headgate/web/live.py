@@ -1,6 +1,7 @@
 """A running engine, as the pages see it. Nothing else here knows engines."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.engine.explain.explanation import EVALUATION, spelled
@@ -32,6 +33,11 @@ class OnEngine:
     def running(self) -> bool:
         """Whether it has started and is not stopping."""
         return self._engine.running
+
+    @property
+    def state(self) -> Path:
+        """The folder that has its record."""
+        return self._engine.state
 
     def wirings(self, names: Iterable[str]) -> Mapping[str, Wiring]:
         """Between what each of these queries stands."""

@@ -15,7 +15,7 @@ from headgate.errors import InputError
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-PAGES = ("", "queries", "streams", "lanes", "load", "network", "tables", "deadlines")
+PAGES = ("", "queries", "streams", "lanes", "load", "network", "tables", "deadlines", "whatif")
 _ADDRESS = "http://127.0.0.1:4050/"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _QUIET = (

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from headgate.engine.status import Snapshot
@@ -48,6 +49,10 @@ class Description:
 
 class Served(Protocol):
     """An engine, or what looks like one."""
+
+    @property
+    def state(self) -> Path:
+        """The folder that has its record."""
 
     @property
     def running(self) -> bool:

@@ -11,7 +11,7 @@ export function say(text) {
   say.timer = setTimeout(() => (toast.hidden = true), 6000);
 }
 
-function ask() {
+function token() {
   field.value = "";
   dialog.returnValue = "cancel";
   dialog.showModal();
@@ -20,19 +20,22 @@ function ask() {
   );
 }
 
-export async function change(path, values = {}) {
+// Ask for something that needs the token; what is answered, or null if it is refused.
+export async function ask(path, values = {}) {
   for (;;) {
-    const token = sessionStorage.getItem("token") ?? (await ask());
-    if (token === null) return false;
-    const headers = { "X-Headgate-Token": token };
+    const known = sessionStorage.getItem("token") ?? (await token());
+    if (known === null) return null;
+    const headers = { "X-Headgate-Token": known };
     const answer = await fetch(path, { method: "POST", headers, body: new URLSearchParams(values) });
+    const found = await answer.json();
     if (answer.ok) {
-      sessionStorage.setItem("token", token);
-      return true;
+      sessionStorage.setItem("token", known);
+      return found;
     }
-    const { error } = await answer.json();
-    say(error);
+    say(found.error);
+    if (answer.status !== 403) return null;
     sessionStorage.removeItem("token");
-    if (answer.status !== 403) return false;
   }
 }
+
+export const change = async (path, values) => (await ask(path, values)) !== null;

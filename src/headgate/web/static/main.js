@@ -13,8 +13,9 @@ import load from "./pages/load.js";
 import network from "./pages/network.js";
 import tables from "./pages/tables.js";
 import deadlines from "./pages/deadlines.js";
+import whatif from "./pages/whatif.js";
 
-const PAGES = { "": overview, queries, streams, lanes, load, network, tables, deadlines };
+const PAGES = { "": overview, queries, streams, lanes, load, network, tables, deadlines, whatif };
 const STALE = 4000;
 const place = document.getElementById("page");
 const news = document.getElementById("news");

@@ -1,0 +1,71 @@
+"""What if, asked on a page: for whoever has the token, one at a time, with the command's own words."""
+
+import asyncio
+import json
+
+import pytest
+from starlette.testclient import TestClient
+
+from headgate.errors import InputError
+from headgate.record import Arrived, Began, Planned, Ran, Recorder, Response
+from headgate.web.guard import TOKEN
+from headgate.web.prediction import Oracle
+from web.conftest import TOKEN as RIGHT
+from web.conftest import Shown
+
+HOST = "http://127.0.0.1:4050"
+
+
+@pytest.fixture
+def state(tmp_path):
+    """The folder of a run in which a unit ran twice."""
+    recorder = Recorder(tmp_path)
+    recorder.append(Began(0.0, "fcfs", {}, 1))
+    recorder.append(Planned(0.0, "big", ("big",), "default", {"s": 0}, 0.1, 0.001, 0.5))
+    for k in range(2):
+        first, at = 100 * k, 10.0 * k
+        recorder.append(Arrived("s", first, 100, at, at + 1))
+        response = Response(50 * 0.7, 50 * 0.5, 1.2)
+        more = {"lane": 0, "results": 50, "response": response, "formula": "W", "terms": {"W": 1.0}}
+        recorder.append(Ran(at + 1, "big", {"s": (first, first + 100)}, 100, at + 1, at + 1.2, **more))
+    recorder.close()
+    return tmp_path
+
+
+@pytest.fixture
+def client(state):
+    return TestClient(Shown(state=state).app, base_url=HOST)
+
+
+def test_a_run_is_predicted_as_the_command_does(client):
+    answer = client.post("/api/whatif", data={"rate": "2x"}, headers={TOKEN: RIGHT})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert found["whatif"]["rate"] == 2
+    assert found["predicted"]["rate"] == 1
+    assert found["measured"]["classes"].keys() == found["whatif"]["classes"].keys() == {"default"}
+
+
+def test_nobody_makes_this_machine_work_without_the_token(client):
+    assert client.post("/api/whatif", data={"rate": "2x"}).status_code == 403
+    assert client.get("/api/whatif").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [({"policy": "fastest"}, "fastest"), ({"rate": "much"}, "--rate"), ({"lanes": "--help"}, "lanes")],
+)
+def test_mistakes_are_told_in_the_words_of_the_command(client, asked, said):
+    answer = client.post("/api/whatif", data=asked, headers={TOKEN: RIGHT})
+    assert answer.status_code == 400
+    assert said in answer.json()["error"]
+
+
+def test_one_question_at_a_time(state):
+    async def both():
+        oracle = Oracle(state)
+        return await asyncio.gather(oracle.predict({}), oracle.predict({}), return_exceptions=True)
+
+    found = asyncio.run(both())
+    assert json.dumps(found[0])
+    assert isinstance(found[1], InputError)
