@@ -63,7 +63,7 @@ from headgate.engine.table.parts import Parts
 from headgate.engine.table.refresher import Refresh, Refresher
 from headgate.engine.table.sources import Table, Version, as_source
 from headgate.engine.table.swapping import Swapping
-from headgate.engine.table.tables import Tables
+from headgate.engine.table.tables import Kept, Tables
 from headgate.engine.timekeeper import Deadlines, Timekeeper, served
 from headgate.engine.units import LiveUnit
 from headgate.engine.utility import Protect
@@ -218,16 +218,31 @@ class Engine:
         """
         if name not in self._tables.columns:
             self._check_names("table", [name])
+        before = self._tables.kept.get(name)
         other = self._tables.take(name, as_source(source, version), self.spark, parts, refreshed=refresh)
-        self._refresher.taken(name)
         concerned = [query for query in self._queries.values() if name in query.draft.reads]
+        if other and before:
+            self._draw_up_anew(name, before, concerned)
+        self._refresher.taken(name)
         self._swapping.now(name)
         for query in concerned:
-            if other:
-                self._scheduler.call(partial(self._draw_up_again, query))
             query.alone = None
         if other:
             self._placing.compiled_again(concerned)
+
+    def _draw_up_anew(self, name: str, before: Kept, concerned: Sequence[LiveQuery]) -> None:
+        """Plan queries over other columns of a table; if one of them cannot be, the table stays as it was."""
+
+        def change() -> None:
+            for query in concerned:
+                self._draw_up_again(query)
+
+        try:
+            self._scheduler.call(change)
+        except HeadgateError:
+            self._tables.hold(name, before)
+            self._scheduler.call(change)
+            raise
 
     def refreshing(
         self,

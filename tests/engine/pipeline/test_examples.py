@@ -8,6 +8,7 @@ from headgate.engine.engine import Engine
 from headgate.engine.pipeline import build, load
 from headgate.engine.sql.plan import ByPanes, BySession, Catalog, PerTrain, PerWindow, Relation
 from headgate.engine.sql.planner import plan
+from headgate.engine.table.sources import as_source
 from headgate.engine.windows import Window
 
 FOLDER = Path(__file__).parents[3] / "examples" / "pipelines"
@@ -29,8 +30,8 @@ def test_every_query_of_an_example_is_one_for_spark_and_can_be_planned(path, spa
         schema = stream.source.schema(spark)
         own.createDataFrame(schema.empty_table()).createOrReplaceTempView(name)
         columns[name] = Relation(tuple(schema.names), stream.event_time)
-    for name, file in pipeline.tables.items():
-        table = own.read.csv(str(file), header=True, inferSchema=True)
+    for name, given in pipeline.tables.items():
+        table = as_source(given.source).frame(own)
         table.createOrReplaceTempView(name)
         columns[name] = Relation(tuple(table.columns))
     catalog = Catalog(

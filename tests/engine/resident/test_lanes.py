@@ -14,6 +14,7 @@ from headgate.engine.lanes import JobLane
 from headgate.engine.reader import JobInput, StreamInput
 from headgate.engine.resident.conversation import ProgramError, StoppedError
 from headgate.engine.resident.lane import LaneLostError, ResidentLane
+from headgate.shed.droppers import UNSHED
 
 CHANNELS = ("unix", "flight")
 SILENCE = 1.0
@@ -75,7 +76,7 @@ def test_changes_of_a_program_hold_from_the_next_run_on(lane, given):
 
 
 def test_what_cannot_be_read_fails_with_its_reason_and_the_lane_goes_on(lane, given, tmp_path):
-    missing = JobInput({"s": StreamInput(((str(tmp_path / "missing"), 0, 1, 0, 0, 0),), None)})
+    missing = JobInput({"s": StreamInput(((str(tmp_path / "missing"), 0, 1, 0, 0, UNSHED),), None)})
     asked = program(998)
     with pytest.raises(Exception, match="missing"):
         ask(lane, asked, missing)

@@ -40,7 +40,8 @@ def as_source(table: Table, version: Version | None = None) -> TableSource:
     elif callable(table):
         found = _Made(table)
     else:
-        found = _Files(Path(table))
+        # Spark has a working folder of its own.
+        found = _Files(Path(table).absolute())
     return _Marked(found, version) if version else found
 
 

@@ -119,10 +119,16 @@ class Tables:
                     raise InputError(f"table '{name}' can be read", self.problems[name], remedy) from None
                 _log.warning("table %s: %s; the last snapshot stays in use", name, self.problems[name])
                 found, schema = old, self.views.spark.read.parquet(str(old.folder)).schema
-            self.kept[name] = Kept(source, parts, snapshots, found, schema, refreshed)
-            self.columns[name] = Relation(tuple(schema.names))
-            self.views.add_table(name, self.views.spark.read.schema(schema).parquet(str(found.folder)))
+            self.hold(name, Kept(source, parts, snapshots, found, schema, refreshed))
             return before is not None and _columns(before) != _columns(schema)
+
+    def hold(self, name: str, kept: Kept) -> None:
+        """Have a table as it is given: queries are planned over it, and those that there are may go on with it."""
+        with self._lock:
+            self.kept[name] = kept
+            self.columns[name] = Relation(tuple(kept.schema.names))
+            frame = self.views.spark.read.schema(kept.schema).parquet(str(kept.latest.folder))
+            self.views.add_table(name, frame)
 
     def refresh(self, name: str, part: int, spark: SparkSession) -> Read:
         """Read a part again; if it has changed, there is a newer snapshot then. Raises what its source raises."""
