@@ -33,7 +33,8 @@ JUDGED = 1.5
 """The demand at which goals are."""
 TIME = 2.0
 """Seconds here for one of the published mix: a Spark job takes longer than an operator."""
-SECONDS = 36.0
+SECONDS = TIME * (6.0 + 20.0)
+"""The published length, after the longest window has filled: before that, demand is not what it is said to be."""
 RATE, FIXED = 400.0, 0.1
 """Tuples per second of each stream while the demand is first measured, and what of it may be there without any."""
 TRAIN = 0.1
