@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headgate.engine.evaluation.by_iteration import LEAST_TRIED, IterationEvaluation, Opened
+from headgate.engine.evaluation.by_iteration import LEAST_TRIED, IterationEvaluation, Opened, Tried
 from headgate.engine.evaluation.closed import Closed
 from headgate.engine.evaluation.protocol import Waiting
 from headgate.engine.lanes import Executor
@@ -24,6 +24,8 @@ _UNKNOWN, _DEAR = 1e-6, 0.01
 """Seconds that a tuple is taken to cost before it was tried, and of the overhead of a run that it may cost."""
 _ENOUGH = 3
 """Runs after which costs are known also without a trial."""
+_HALVINGS = 20
+"""Steps of the search for what can be read in a time."""
 _OFTEN = 4
 """A query over several streams is not cut into more pieces: each of them reads the other streams again."""
 
@@ -49,12 +51,11 @@ class Iterating:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What an iteration takes: pieces, the seconds of the longest and of all, and those that shedding leaves."""
+    """What an iteration takes: pieces, and the seconds of the longest and of all."""
 
     pieces: int
     longest: float
     seconds: float
-    fixed: float
 
 
 class DeadlineUnit(SingleUnit):
@@ -68,9 +69,13 @@ class DeadlineUnit(SingleUnit):
         self.deadline, self.evaluation, self._keep = deadline, evaluation, keep
         self.slice = math.inf
         self.aborts = False
-        a, tried = query.empty_job, query.tried
-        self.cost = TrainCost(tried) if tried else TrainCost(Cost(a, _UNKNOWN), Cost(a, _DEAR * a))
-        self._runs = _ENOUGH if tried else 0
+        a = query.empty_job
+        self.cost = TrainCost(Cost(a, _UNKNOWN), Cost(a, _DEAR * a))
+        self._beside = 1.0
+        self._runs = 0
+        self._weight = 0.0
+        if query.tried:
+            self._learn(query.tried)
         self.selectivity = Average(1.0, trust=1.0)
         self.current: Iterating | None = None
         self.planned = (0.0, 0.0)
@@ -87,14 +92,31 @@ class DeadlineUnit(SingleUnit):
         """What an iteration over so many tuples of each stream takes, with such a share of them kept."""
         cost, divided = self.cost.cost, self.evaluation.divided
         across = kept * (counts[divided] if divided else 0.0)
-        beside = kept * sum(counts.values()) - across
+        beside = self.weight(0.0, kept * sum(counts.values()) - across)
         pieces = 1
         if divided and cost.of(across + beside) > self.slice:
             room = self.slice - cost.of(beside)
             pieces = math.ceil(cost.b * across / room) if room > 0 else _OFTEN
             pieces = max(1, min(pieces, _OFTEN)) if beside else pieces
         seconds = pieces * cost.of(beside) + cost.b * across
-        return Work(pieces, cost.of(beside) + cost.b * across / pieces, seconds, pieces * cost.a)
+        return Work(pieces, cost.of(beside) + cost.b * across / pieces, seconds)
+
+    def affordable(self, counts: Mapping[str, int | float], seconds: float) -> float:
+        """The share of so many tuples that can be read in such a time."""
+        if self.work(counts).seconds <= seconds:
+            return 1.0
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.work(counts, middle).seconds <= seconds else (low, middle)
+        return low
+
+    def weight(self, taken: float, beside: float) -> float:
+        """So many tuples of the stream that is divided and of others, as tuples of the former that cost as much."""
+        return taken + self._beside * beside
+
+    def _learn(self, tried: Tried) -> None:
+        self.cost, self._beside, self._runs = TrainCost(tried.cost), tried.beside, _ENOUGH
 
     @property
     def known(self) -> bool:
@@ -112,23 +134,26 @@ class DeadlineUnit(SingleUnit):
         """The next piece; or a trial, if there is none."""
         query, progress = self._query, self._query.progress
         if not self.known and self.evaluation.next(progress) is None:
-            self.cost, self._runs = TrainCost(self.evaluation.trial(executor)), _ENOUGH
+            self._learn(self.evaluation.trial(executor))
             return Evaluated([], {}, 0)
         opened = self.evaluation.opened(progress) or self._open()
         if opened and self.current and self.aborts and time.time() > self.current.due:
             self.current.given_up = True
             opened.give_up()
-        before = opened.taken if opened else 0
+        taken, beside = (opened.taken, opened.beside) if opened else (0, 0)
         step = self.evaluation.step(progress, self._length(opened), executor)
-        taken = opened.taken - before if opened else step.read
-        return Evaluated([(query, step)], {}, taken)
+        if opened is None:
+            return Evaluated([(query, step)], {}, step.read)
+        taken, beside = opened.taken - taken, opened.beside - beside
+        self._weight = self.weight(taken, beside)
+        return Evaluated([(query, step)], {}, taken + beside)
 
     def ran(self, done: Done) -> Iterating | None:
         """Take note of a run; gives the iteration if it is finished by that."""
         if done.read and done.error is None:
             self._runs += 1
             if not self.fresh:
-                self.cost.observe(done.read, done.finished - done.started)
+                self.cost.observe(self._weight, done.finished - done.started)
         current = self.current
         if current is None:
             return None

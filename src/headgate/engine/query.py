@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from headgate.engine.compiled import Compiled
 from headgate.engine.drafts import PLAIN, Draft, Shown
 from headgate.engine.evaluation import Evaluation
+from headgate.engine.evaluation.by_iteration import Tried
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
 from headgate.engine.log.manifest import Passed, Progress
 from headgate.engine.log.stream import StreamLog
@@ -21,7 +22,7 @@ from headgate.engine.sink.shared import Shared
 from headgate.engine.thinning import Thinning
 from headgate.engine.utility import Protected
 from headgate.errors import HeadgateError
-from headgate.model.operator import FREE, Cost
+from headgate.model.operator import FREE
 from headgate.model.qos import LatencyGraph, LossGraph
 from headgate.monitor.figures import Response, Served
 from headgate.monitor.responses import Responses, magnitudes
@@ -98,7 +99,7 @@ class LiveQuery:
     most: float = float("inf")
     alone: str | None = None
     empty_job: float = 0.0
-    tried: Cost | None = None
+    tried: Tried | None = None
     keeps_shed: bool = False
     protects: Mapping[str, Protected] = field(default_factory=dict)
     qos: LatencyGraph | None = None

@@ -11,7 +11,6 @@ import numpy as np
 
 from headgate.control.deadlines.admission import Admission, admit
 from headgate.control.deadlines.feedback import Estimate, Feedback, Plan
-from headgate.control.deadlines.keeping import fraction
 from headgate.control.deadlines.profiles import create
 from headgate.control.deadlines.rescheduling import Admitted, Due, Finished, Trigger
 from headgate.control.deadlines.rescheduling import create as trigger
@@ -139,15 +138,18 @@ class Timekeeper:
             return 1.0
         now = self.estimate(unit, counts)
         plan, planned = self.plan, self._planned.get(unit.name)
-        if plan is None or planned is None or planned.tuples <= 0:
-            # Nobody has planned for it yet.
+        fits = self.profile.hold != "clampx" or planned is None or not _apart(planned.cost, now.cost)
+        if plan is None or planned is None or planned.tuples <= 0 or not fits:
+            # Nobody has planned for it yet, or for another one.
             plan = Feedback(self.profile, self._feedback.blocked).reschedule(0.0, {**self._planned, unit.name: now})
             self._pressing = True
         if unit.name in plan.suspended:
             # What never runs never shows that it has become cheaper.
             self._emptied[unit.name] = self._emptied.get(unit.name, 0) + 1
             return self.profile.floor if self._emptied[unit.name] % _RETRIED == 0 else 0.0
-        found = plan.allowances[unit.name].keep(now.tuples, now.cost, lambda b: fraction(b, now.cost, now.fixed))
+        share, spare = self.wanted.share, self._spare(unit)
+        allowance = plan.allowances[unit.name]
+        found = allowance.keep(now.tuples, now.cost, lambda b: unit.affordable(counts, b * share - spare))
         return min(1.0, max(found, self.profile.floor))
 
     def estimate(self, unit: DeadlineUnit, counts: Mapping[str, float] | None = None) -> Estimate:
@@ -155,18 +157,18 @@ class Timekeeper:
         deadline = unit.deadline
         if counts is None:
             counts = self._expected(unit)
-        work = unit.work(counts)
+        tuples, work, least = sum(counts.values()), unit.work(counts), unit.work(counts, 0.0).seconds
         share, spare = self.wanted.share, self._spare(unit)
         return Estimate(
             deadline.stride,
             deadline.due,
             deadline.weight,
-            tuples=sum(counts.values()),
+            tuples=tuples,
             cost=(work.seconds + spare) / share,
-            fixed=(work.fixed + spare) / share,
+            fixed=(least + spare) / share,
             selectivity=unit.selectivity.value,
             piece=work.longest / share,
-            per_tuple=unit.cost.cost.b / share,
+            per_tuple=(work.seconds - least) / (share * tuples) if tuples else unit.cost.cost.b / share,
         )
 
     def _expected(self, unit: DeadlineUnit) -> Mapping[str, float]:
@@ -251,7 +253,7 @@ class Timekeeper:
         """Whether a query asks for more or less than was planned, or yields another part of what it reads."""
         pairs = [(self._planned[unit.name], self.estimate(unit)) for unit in self._units]
         figures = [pair for old, new in pairs for pair in ((old.cost, new.cost), (_worth(old), _worth(new)))]
-        return any(abs(new - old) > _MOVED * max(old, new) for old, new in figures)
+        return any(_apart(old, new) for old, new in figures)
 
     def _reschedule(self, now: float) -> None:
         shortest = min(unit.deadline.due for unit in self._units)
@@ -279,8 +281,9 @@ class Timekeeper:
         if found is None:
             return
         entry = self._iterated(unit, found, done.finished)
-        model = entry.pieces * expected.a + expected.b * found.opened.taken
-        if found.opened.taken:
+        opened = found.opened
+        model = entry.pieces * expected.a + expected.b * unit.weight(opened.taken, opened.beside)
+        if opened.taken or opened.beside:
             self._residuals.setdefault(unit.name, deque(maxlen=_RESIDUALS)).append(found.worked - model)
             # An aggregate has as many results of a part of a window as of all.
             share = entry.kept if unit.evaluation.by_tuple else 1.0
@@ -321,6 +324,10 @@ class Timekeeper:
             missed=missed,
             why=_reason(found, finish) if missed else None,
         )
+
+
+def _apart(old: float, new: float) -> bool:
+    return abs(new - old) > _MOVED * max(old, new)
 
 
 def _worth(estimate: Estimate) -> float:

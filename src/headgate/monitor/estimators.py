@@ -33,7 +33,7 @@ class TrainCost:
         # A run varies by about a tenth; relative to that, the guess is a wide prior. (Never 0: it is divided by.)
         self._noise = (0.1 * self.guess.of(1)) ** 2 + 1e-30
 
-    def observe(self, n: int, seconds: float) -> None:
+    def observe(self, n: float, seconds: float) -> None:
         """Take one run of n tuples."""
         a, b = self._theta
         p, q, r = self._p

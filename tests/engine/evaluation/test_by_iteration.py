@@ -97,6 +97,6 @@ def test_a_trial_runs_over_the_newest_tuples_and_changes_nothing(driven):
     query = filled(driven, TOTALS)
     made, progress = query.query.evaluation, query.query.progress
     assert isinstance(made, IterationEvaluation)
-    assert made.probe(30, execute) == 30
+    assert made.probe(30, 0, execute) == 30
     assert made.opened(progress) is None
     assert made.least == 101

@@ -29,12 +29,20 @@ _FIRST_TRIED, _FURTHER, _LONG_ENOUGH = 2, 8, 0.05
 """It begins with a few and goes on with so many times as many, until they take so many seconds: somebody waits."""
 
 
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a piece costs by the tuples of the stream that is divided, and what one `beside` them costs of that."""
+
+    cost: Cost
+    beside: float = 1.0
+
+
 @dataclass(slots=True)
 class Opened:
     """An iteration under way: its window, where that is in each stream, the share that is kept, and how far it is.
 
     `at` is the position of the next tuple of the stream that is divided, `until` where that stream ends. So many
-    tuples were `taken` by the pieces so far, some by several of them.
+    tuples of that stream were `taken` by the pieces so far, and so many `beside` them, some by several pieces.
     """
 
     closed: Closed
@@ -45,6 +53,7 @@ class Opened:
     until: int
     pieces: int = 0
     taken: int = 0
+    beside: int = 0
     parts: list[pa.Table] = field(default_factory=list)
 
     @property
@@ -161,28 +170,39 @@ class IterationEvaluation:
         """How many tuples have come of the stream with the fewest."""
         return min(log.head for log in self._logs.values())
 
-    def trial(self, execute: Warm) -> Cost:
-        """What a piece costs, a + b·n, by runs over a few of the newest tuples; the first one warms up."""
+    def trial(self, execute: Warm) -> Tried:
+        """What a piece costs, by runs over a few of the newest tuples; the first one warms up."""
         most, n = min(self.least, MOST_TRIED), _FIRST_TRIED
-        self.probe(n, execute)
+        self.probe(n, n, execute)
         began = time.perf_counter()
         execute(self._piece, JobInput())
         a = time.perf_counter() - began
-        many, took = self._timed(n, execute)
+        took = self._timed(n, n, execute)
         while n < most and took - a < _LONG_ENOUGH:
             n = min(most, _FURTHER * n)
-            many, took = self._timed(n, execute)
-        return Cost(a, max(0.0, took - a) / many)
+            took = self._timed(n, n, execute)
+        others = len(self.streams) - (self.divided is not None)
+        # A tuple that is only joined with may be far cheaper than one of the stream whose conditions are costly.
+        without = self._timed(1, n, execute) if self.divided and others else a
+        across, beside = (took - without) / n, max(0.0, without - a) / max(1, n * others)
+        if not self.divided or across <= 0:
+            return Tried(Cost(a, max(0.0, took - a) / (n * len(self.streams))))
+        return Tried(Cost(a, across), min(1.0, beside / across))
 
-    def _timed(self, n: int, execute: Warm) -> tuple[int, float]:
+    def _timed(self, n: int, beside: int, execute: Warm) -> float:
         began = time.perf_counter()
-        return self.probe(n, execute), time.perf_counter() - began
+        self.probe(n, beside, execute)
+        return time.perf_counter() - began
 
-    def probe(self, n: int, execute: Warm) -> int:
-        """Run over the newest n tuples of each stream, and forget what that gives; how many there were."""
-        heads = {name: log.head for name, log in self._logs.items()}
-        found = {name: log.slices(heads[name] - n, heads[name]) for name, log in self._logs.items()}
-        inputs = {name: stream_input(log, found[name], self.plan.window.time) for name, log in self._logs.items()}
+    def probe(self, n: int, beside: int, execute: Warm) -> int:
+        """Run over the newest tuples, n of the stream that is divided and so many of each other one.
+
+        Its results are forgotten. Gives how many tuples there were.
+        """
+        inputs = {}
+        for name, log in self._logs.items():
+            most = n if name == self.divided else beside
+            inputs[name] = stream_input(log, log.slices(log.head - most, log.head), self.plan.window.time)
         window = (self.plan.window.size, self.plan.window.slide) if self._by_panes else None
         execute(self._piece, JobInput(inputs, window=window, bounds=(NEVER, ENDED)))
         return sum(high - low for low, high in map(_span, inputs.values()))
@@ -215,7 +235,9 @@ class IterationEvaluation:
         opened.parts.append(execute(self._piece, given))
         opened.at = until
         opened.pieces += 1
-        opened.taken += sum(_kept(each, *_span(each)) for each in inputs.values())
+        counts = {name: _kept(each, *_span(each)) for name, each in inputs.items()}
+        opened.taken += counts.pop(self.divided) if self.divided else 0
+        opened.beside += sum(counts.values())
         return until >= opened.until
 
     def _results(self, opened: Opened, execute: Execute) -> pa.Table:
