@@ -22,6 +22,8 @@ Keep = Callable[["DeadlineUnit", Closed, Mapping[str, int]], float]
 
 _UNKNOWN, _DEAR = 1e-6, 0.01
 """Seconds that a tuple is taken to cost before it was tried, and of the overhead of a run that it may cost."""
+_SURE = 0.2
+"""By such a part the overhead of a run may be off that was tried."""
 _ENOUGH = 3
 """Runs after which costs are known also without a trial."""
 _HALVINGS = 20
@@ -116,7 +118,9 @@ class DeadlineUnit(SingleUnit):
         return taken + self._beside * beside
 
     def _learn(self, tried: Tried) -> None:
-        self.cost, self._beside, self._runs = TrainCost(tried.cost), tried.beside, _ENOUGH
+        # Iterations are much alike and cannot tell a from b; runs over nothing have.
+        spread = Cost(_SURE * tried.cost.a, tried.cost.b)
+        self.cost, self._beside, self._runs = TrainCost(tried.cost, spread), tried.beside, _ENOUGH
 
     @property
     def known(self) -> bool:

@@ -285,8 +285,8 @@ class Timekeeper:
         model = entry.pieces * expected.a + expected.b * unit.weight(opened.taken, opened.beside)
         if opened.taken or opened.beside:
             self._residuals.setdefault(unit.name, deque(maxlen=_RESIDUALS)).append(found.worked - model)
-            # An aggregate has as many results of a part of a window as of all.
-            share = entry.kept if unit.evaluation.by_tuple else 1.0
+            # An aggregate has as many results of a part of a window as of all; of a join, all partners have to stay.
+            share = entry.kept ** len(unit.evaluation.streams) if unit.evaluation.by_tuple else 1.0
             unit.selectivity.observe(found.results, max(1.0, share * entry.tuples))
         self.tallies.setdefault(unit.name, Tally()).take(entry)
         self._recorder.append(entry)
