@@ -39,7 +39,8 @@ RATE, FIXED = 400.0, 0.1
 """Tuples per second of each stream while the demand is first measured, and what of it may be there without any."""
 TRAIN = 0.1
 """Seconds between two trains: short against all windows, and few to read for a long one."""
-WARM, CALIBRATING = 24.0, 24.0
+WARM, WARMING, CALIBRATING = 24.0, 3.0, 24.0
+"""Seconds until a measurement, at how many times that rate, and those of a measurement."""
 WAYS = ("rm", "hpf", "lrm-seed", "lrm+")
 STREAMING = "Structured Streaming"
 ADMISSION = "admission"
@@ -168,8 +169,8 @@ class _Bed:
         for each in MIX:
             self._ask(each)
         self.engine.start(deadlines=way)
-        # Costs are known then, and what Spark compiles is compiled.
-        self._play(RATE, WARM)
+        # Costs are known then, and what Spark and Java compile is compiled, as it will be later.
+        self._play(WARMING * RATE, WARM)
         self._drained()
 
     def _ask(self, each: Asks) -> None:

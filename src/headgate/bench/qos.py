@@ -135,6 +135,7 @@ def run(progress: Progress) -> Report:
                     capacity = bed.capacity()
                     progress(f"{name}, {load.name} overload; the capacity is {capacity:,.0f} tuples per second")
                     found.append(bed.serve(policy, load, capacity))
+                    progress(_said(found[-1]))
         with tempfile.TemporaryDirectory() as folder:
             found += _decisions(spark, Path(folder), progress)
     finally:
@@ -142,6 +143,7 @@ def run(progress: Progress) -> Report:
     for load in LOADS:
         progress(f"{STREAMING}, {load.name} overload")
         found.append(_streamed(load, median(row["capacity"] for row in found if row["load"] == load.name)))
+        progress(_said(found[-1]))
     return Report("qos", tuple(found), tuple(checks(found)))
 
 
@@ -257,6 +259,10 @@ def _row(load: Load, way: str, capacity: float, heard: Sequence[Heard]) -> Row:
         "queries": means,
         "decisions": None,
     }
+
+
+def _said(row: Row) -> str:
+    return f"{row['way']}: average QoS {row['average']:.2f}, {row['missed']:.0%} missed their critical point"
 
 
 def _finite(value: float) -> float | None:

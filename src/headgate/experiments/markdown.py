@@ -10,8 +10,9 @@ _MARK = {"in band": "in band", "out of band": "**out of band**", "miss": "**miss
 
 def page(outcomes: Sequence[Outcome], figures: Mapping[str, Path], command: str) -> str:
     """A Markdown page: a count, then a section with figure and table for each experiment."""
+    families = ", ".join(dict.fromkeys(o.id.partition("-")[0] for o in outcomes))
     lines = [
-        "# Reproduction report",
+        f"# Reproduction report: {families}",
         "",
         f"Written by `{command}`: {counted(outcomes)}. [Reproducing the papers](reproducing.md) says how to read it.",
         "",

@@ -25,8 +25,11 @@ from headgate.model.operator import Cost
 
 LEAST_TRIED, MOST_TRIED = 100, 2000
 """So many tuples of each stream have to be there for a query to be tried out, and with so many it is at most."""
-_FIRST_TRIED, _FURTHER, _LONG_ENOUGH = 2, 8, 0.05
-"""It begins with a few and goes on with so many times as many, until they take so many seconds: somebody waits."""
+_FURTHER, _LONG_ENOUGH, _FIRST_ENOUGH = 8, 0.05, 0.2
+"""It begins with one and goes on with so many times as many, until they take so many seconds: somebody waits.
+
+The first run also loads what it needs, and only counts if it takes far longer than that.
+"""
 _EMPTY_TRIED = 2
 """Runs without tuples: the shorter one is what each piece takes."""
 
@@ -173,12 +176,11 @@ class IterationEvaluation:
         return min(log.head for log in self._logs.values())
 
     def trial(self, execute: Warm) -> Tried:
-        """What a piece costs, by runs over a few of the newest tuples; the first one warms up."""
-        most, n = min(self.least, MOST_TRIED), _FIRST_TRIED
-        self.probe(n, n, execute)
+        """What a piece costs, by runs over nothing and then over more and more of the newest tuples."""
+        most, n = min(self.least, MOST_TRIED), 1
         a = min(self._timed(0, 0, execute) for _ in range(_EMPTY_TRIED))
         took = self._timed(n, n, execute)
-        while n < most and took - a < _LONG_ENOUGH:
+        while n < most and took - a < (_LONG_ENOUGH if n > 1 else _FIRST_ENOUGH):
             n = min(most, _FURTHER * n)
             took = self._timed(n, n, execute)
         others = len(self.streams) - (self.divided is not None)
