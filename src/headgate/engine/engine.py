@@ -446,7 +446,7 @@ class Engine:
         if not isinstance(evaluation, IterationEvaluation):
             return
         if evaluation.least >= LEAST_TRIED:
-            query.tried = evaluation.trial(self._trial(query.name))
+            query.tried = evaluation.trial(self._trial(query.name), query.empty_job)
         if not self._started or keeper is None:
             return
         unit = self._placing.single(query)

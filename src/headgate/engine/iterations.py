@@ -138,7 +138,7 @@ class DeadlineUnit(SingleUnit):
         """The next piece; or a trial, if there is none."""
         query, progress = self._query, self._query.progress
         if not self.known and self.evaluation.next(progress) is None:
-            self._learn(self.evaluation.trial(executor))
+            self._learn(self.evaluation.trial(executor, query.empty_job))
             return Evaluated([], {}, 0)
         opened = self.evaluation.opened(progress) or self._open()
         if opened and self.current and self.aborts and time.time() > self.current.due:

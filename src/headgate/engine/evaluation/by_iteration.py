@@ -30,8 +30,6 @@ _FURTHER, _LONG_ENOUGH, _FIRST_ENOUGH = 8, 0.05, 0.2
 
 The first run also loads what it needs, and only counts if it takes far longer than that.
 """
-_EMPTY_TRIED = 2
-"""Runs without tuples: the shorter one is what each piece takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +173,13 @@ class IterationEvaluation:
         """How many tuples have come of the stream with the fewest."""
         return min(log.head for log in self._logs.values())
 
-    def trial(self, execute: Warm) -> Tried:
-        """What a piece costs, by runs over nothing and then over more and more of the newest tuples."""
+    def trial(self, execute: Warm, empty: float) -> Tried:
+        """What a piece costs, by runs over nothing and then over more and more of the newest tuples.
+
+        An `empty` run took so many seconds before.
+        """
         most, n = min(self.least, MOST_TRIED), 1
-        a = min(self._timed(0, 0, execute) for _ in range(_EMPTY_TRIED))
+        a = min(empty, self._timed(0, 0, execute))
         took = self._timed(n, n, execute)
         while n < most and took - a < (_LONG_ENOUGH if n > 1 else _FIRST_ENOUGH):
             n = min(most, _FURTHER * n)
