@@ -1,0 +1,1 @@
+"""Several nodes under one coordinator: streams whose load shifts, queries that move, nodes that sleep."""
