@@ -56,6 +56,13 @@ def test_a_lower_class_enters_right_behind_what_it_shares():
     assert division.boundaries == {("B1", 0): "gold", ("S", 0): "gold"}
 
 
+def test_what_comes_in_where_a_lower_class_shares_is_handed_on():
+    division = Division(shared(), CLASSES)
+    assert division.handed_on(("stream", 0))
+    assert division.handed_on(("common", 0))
+    assert not any(division.handed_on((name, 0)) for name in ("G", "B1", "B2", "S"))
+
+
 def test_a_stream_that_costs_nothing_is_read_by_each_class_on_its_own():
     division = Division(shared(reading=0.0), CLASSES)
     assert division.entries == {"gold": (("common", 0),), "silver": (("S", 0),), "bronze": (("B1", 0),)}

@@ -339,3 +339,18 @@ def test_a_class_that_needs_it_has_its_original_share_again_after_one_redistribu
     for gold, silver, bronze in history:
         management.cycle(loads(gold=gold, silver=silver, bronze=bronze))
     assert management.cycle(loads(gold=0.9, silver=0.9, bronze=0.9)).shares == near(original(THREE))
+
+
+def test_another_priority_moves_the_shares_and_hints_the_managers():
+    made = Made()
+    management = Management(THREE, "dilos", made)
+    management.prioritise("silver", 6)
+    assert management.shares == near({"gold": 6 / 13, "silver": 6 / 13, "bronze": 1 / 13})
+    assert [each.headroom for each in made] == near([6 / 13, 6 / 13, 1 / 13])
+    management.prioritise("silver", 3)
+    assert management.shares == near({"gold": 0.6, "silver": 0.3, "bronze": 0.1})
+
+
+def test_a_class_that_is_not_there_is_given_no_priority():
+    with pytest.raises(InputError, match="a class that is managed"):
+        Management(THREE, "dilos", Made()).prioritise("lead", 2)

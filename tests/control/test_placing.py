@@ -14,11 +14,12 @@ CLASSES = (QueryClass("boards", 1.0, 1.0), QueryClass("audit", 1.0))
 EVEN = slopes(None)
 
 
-def managed(place, costs, worth=None, rate=1000):
+def managed(place, costs, worth=None, rate=1000, shared=()):
     """Load management after a second in which the units of a class had more than could be done."""
     made = Shedding(Shed("separate", "aurora", {"headroom": 1.0}, period=1.0, place=place), CLASSES, 1, 0.0)
+    steps = {name: tuple((worth or {}).get(name, 1.0) * s for s in EVEN) for name in costs}
     units = [
-        Standing(name, "boards", ("s",), Cost(0.0, b), 10, 0.0, tuple((worth or {}).get(name, 1.0) * s for s in EVEN))
+        Standing(name, "boards", ("s",), Cost(0.0, b), 10, 0.0, steps[name], shared=name in shared)
         for name, b in costs.items()
     ]
     for name, b in costs.items():
@@ -57,3 +58,24 @@ def test_as_much_load_goes_wherever_it_goes(costs, worth):
     saved = sum(b * made.percent("boards", name) / 100 for name, b in costs.items())
     # Percents are whole, and at most 99.
     assert saved == pytest.approx(sum(costs.values()) * made.percent("boards") / 100, abs=0.016 * sum(costs.values()))
+
+
+def test_units_that_nobody_rides_with_drop_first_and_hosts_what_is_left():
+    made = managed("unshared", {"a": 0.001, "b": 0.003}, shared={"a"})
+    part = made.percent("boards")
+    assert made.percent("boards", "b") == pytest.approx(part * 4 / 3, abs=1)
+    assert made.percent("boards", "a") == made.hosts("boards") == 0
+    dearer = managed("unshared", {"a": 0.001, "b": 0.003}, shared={"b"})
+    assert dearer.percent("boards", "a") == 99
+    assert dearer.percent("boards", "b") == dearer.hosts("boards") == pytest.approx((4 * part - 100) / 3, abs=1)
+
+
+@pytest.mark.parametrize("place", ["even", "lsrm", "unshared"])
+def test_hosts_drop_what_the_class_does_while_there_is_none(place):
+    made = managed(place, {"a": 0.001, "b": 0.003})
+    assert made.hosts("boards") == made.percent("boards") > 0
+
+
+def test_everywhere_alike_hosts_drop_what_their_class_does():
+    made = managed("even", {"a": 0.001, "b": 0.003}, shared={"a"})
+    assert made.hosts("boards") == made.percent("boards") > 0

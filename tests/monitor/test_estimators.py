@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.model import Cost
-from headgate.monitor.estimators import Average, TrainCost
+from headgate.monitor.estimators import Average, RecentCost, Selectivity, TrainCost
 
 
 @given(st.floats(0.001, 1.0), st.floats(0.0001, 0.1), st.floats(0.2, 5.0), st.floats(0.2, 5.0))
@@ -69,3 +69,70 @@ def test_a_share_remembers_the_trains_before_the_last():
     for results in (100, 100, 100, 0):
         share.observe(results, 1000)
     assert 0.05 < share.value < 0.1
+
+
+@given(st.floats(0.001, 1.0), st.floats(0.0001, 0.1), st.floats(0.1, 10.0))
+def test_the_last_runs_tell_a_from_b_whatever_the_first_one_took(a, b, cold):
+    model = RecentCost(Cost(a * cold, b * cold), tried=64)
+    for n in (1, 5, 20, 100) * 5:
+        model.observe(n, a + b * n)
+    for n in (1, 50, 100):
+        assert model.cost.of(n) == pytest.approx(a + b * n, rel=0.05)
+
+
+def test_a_first_run_that_was_slow_is_forgotten_within_a_few():
+    model = RecentCost(Cost(0.4, 0.01), tried=64)
+    for n in (100, 150, 200, 120, 180, 150):
+        model.observe(n, 0.05 + 0.001 * n)
+    for n in (100, 300):
+        assert model.cost.of(n) == pytest.approx(0.05 + 0.001 * n, rel=0.25)
+
+
+def test_runs_of_one_length_leave_a_at_what_a_run_over_nothing_took():
+    model = RecentCost(Cost(0.05, 0.01), tried=64)
+    for _ in range(30):
+        model.observe(100, 0.15)
+    assert model.cost.a == pytest.approx(0.05, rel=0.01)
+    assert model.cost.b == pytest.approx(0.001, rel=0.01)
+
+
+def test_no_run_over_nothing_takes_longer_than_the_shortest_run():
+    model = RecentCost(Cost(1.0, 0.0), tried=64)
+    for _ in range(20):
+        model.observe(100, 0.03)
+    assert model.cost.of(100) == pytest.approx(0.03, rel=0.05)
+    assert model.cost.of(1000) < 1.0
+
+
+def test_one_stall_does_not_double_what_runs_are_taken_for():
+    model = RecentCost(Cost(0.05, 0.001), tried=64)
+    for n in (90, 100, 110) * 4:
+        model.observe(n, 0.05 + 0.001 * n)
+    model.observe(100, 1.5)
+    assert model.cost.of(100) < 0.3
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e3)), max_size=40), st.floats(0, 10), st.floats(0, 1))
+def test_costs_are_never_below_0(runs, a, b):
+    model = RecentCost(Cost(a, b), tried=8)
+    for n, seconds in runs:
+        model.observe(n, seconds)
+        assert model.cost.a >= 0
+        assert model.cost.b >= 0
+
+
+@given(st.integers(100, 1000), st.integers(100, 1000), st.floats(0.05, 1.0), st.floats(0.2, 5.0))
+def test_of_a_join_the_share_of_pairs_is_learned_whatever_part_of_them_was_read(a, b, kept, faster):
+    join = Selectivity(by_tuple=True)
+    for _ in range(3):
+        join.observe(round(1e6 * kept * a * kept * b), {"a": a, "b": b}, kept)
+    more = {"a": faster * a, "b": faster * b}
+    assert join.of(more) == pytest.approx(1e6 * faster * a * b / (a + b), rel=0.01)
+
+
+def test_an_aggregate_has_as_many_results_of_a_part_of_a_window():
+    grouped = Selectivity(by_tuple=False)
+    assert grouped.of({"s": 100}) == 1.0
+    grouped.observe(10, {"s": 100}, 0.05)
+    assert grouped.of({"s": 100}) == pytest.approx(0.1)
+    assert grouped.of({"s": 0}) == 1.0

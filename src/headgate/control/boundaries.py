@@ -84,6 +84,12 @@ class Division:
         for attribute, value in (("owners", owners), ("entries", entries), ("boundaries", boundaries)):
             object.__setattr__(self, attribute, value)
 
+    def handed_on(self, port: Port) -> bool:
+        """Whether tuples that come in here also come to a class other than the one that runs this operator."""
+        name, owner = port[0], self.owners[port[0]]
+        behind = [each for each in self.network.consumers[name] if each[0] in self.owners]
+        return any(self.owners[each[0]] != owner or self.handed_on(each) for each in behind)
+
     def flow(self, streams: Mapping[str, float], drops: Mapping[str, float]) -> Flow:
         """What comes to each class when the streams have these rates and the classes drop that much."""
         undropped = rates(self.network, streams)

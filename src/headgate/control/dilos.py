@@ -161,12 +161,26 @@ class Management:
     def remove(self, name: str) -> None:
         """Let a class go. The others divide its share in proportion to theirs."""
         if name not in self._classes:
-            raise InputError("a class that is managed", f"'{name}'", f"There are {', '.join(self._classes)}.")
+            raise self._unmanaged(name)
         if len(self._classes) == 1:
             raise InputError("there is at least one class", f"'{name}' to be removed", "Add another class first.")
         del self._classes[name]
         left = 1 - self._shares[name]
         self._reshare({other: self._shares[other] / left for other in self._classes})
+
+    def prioritise(self, name: str, priority: float) -> None:
+        """Give a class another priority. Every share follows its original one, so that loans stay in proportion."""
+        if name not in self._classes:
+            raise self._unmanaged(name)
+        before = original(list(self._classes.values()))
+        self._classes[name] = replace(self._classes[name], priority=priority)
+        after = original(list(self._classes.values()))
+        parts = {each: share * after[each] / before[each] for each, share in self._shares.items()}
+        total = sum(parts.values())
+        self._reshare({each: part / total for each, part in parts.items()})
+
+    def _unmanaged(self, name: str) -> InputError:
+        return InputError("a class that is managed", f"'{name}'", f"There are {', '.join(self._classes)}.")
 
     def _enrol(self, newcomer: QueryClass) -> None:
         if newcomer.name in self._classes:

@@ -24,7 +24,8 @@ _FEW = 5
 class Standing:
     """A unit at the end of a control period: what it reads and costs, and the tuples behind it, the oldest first.
 
-    `slopes` say what its queries lose together per part of their tuples that is dropped: see `shed.lsrm`.
+    `slopes` say what its queries lose together per part of their tuples that is dropped: see `shed.lsrm`. It may be
+    `shared` with queries of other classes.
     """
 
     unit: str
@@ -34,6 +35,7 @@ class Standing:
     pending: int
     oldest: float
     slopes: tuple[float, ...] = slopes(None)
+    shared: bool = False
 
 
 @dataclass

@@ -12,6 +12,7 @@ from headgate.policy.classes.registry import SCHEDULERS
 from headgate.policy.protocol import Policy
 from headgate.policy.registry import POLICIES, create, listed
 from headgate.policy.trains import Train
+from headgate.policy.worthwhile import OVERRIPE, OVERRIPE_BY_GRAPH
 
 AUTO = "auto"
 _BEST = "bsd"
@@ -54,6 +55,11 @@ class Regime:
     fuses: bool
     by_class: bool
     by_graph: bool
+
+    @property
+    def overripe(self) -> float:
+        """The part of the time until results are due for which a run may be put off."""
+        return OVERRIPE_BY_GRAPH if self.by_graph else OVERRIPE
 
 
 def regime(

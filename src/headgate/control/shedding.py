@@ -16,6 +16,7 @@ from headgate.model.operator import Cost
 from headgate.shed.drops import set_drop
 from headgate.shed.lsrm import Placement, Point, spread
 from headgate.shed.registry import listed, maker
+from headgate.shed.unshared import unshared_first
 
 Chooses = Literal["random", "stratified"]
 """How tuples are chosen that are worth the same."""
@@ -40,7 +41,8 @@ class Shed:
     terms of `lending`, and `prompt`ly where a class would shed without its own share: see `control.dilos`. A run on
     Spark is longer than one of the operators for which these were published, so a class keeps more in reserve. The
     `dropper` chooses the tuples: each by chance, or exactly so many of every hundred. All units of a class drop the
-    same part, or with the `place` lsrm those first that cost the least quality for the load that they save.
+    same part, or with the `place` lsrm those first that cost the least quality for the load that they save, or with
+    unshared those first that no query of another class rides with.
     """
 
     mode: Mode = "dilos"
@@ -82,10 +84,15 @@ class Shedding:
         self._percent = dict.fromkeys((each.name for each in classes), 0)
         self._place = wanted.place
         self._placed: dict[str, int] = {}
+        self._hosts: dict[str, int] = {}
 
     def percent(self, cls: str, unit: str | None = None) -> int:
         """How much a class drops of what it reads now, or a unit of it."""
         return self._percent[cls] if unit is None else self._placed.get(unit, self._percent[cls])
+
+    def hosts(self, cls: str) -> int:
+        """How much units of a class drop that share with others; while there is none, what the class drops."""
+        return self._hosts.get(cls, self._percent[cls])
 
     @property
     def at_arrival(self) -> bool:
@@ -107,7 +114,23 @@ class Shedding:
         seen = self._loads.close(units, heads, now, let_in, self.management.shares)
         self.latest = found = self.management.cycle(seen)
         self._percent = {name: round(100 * drop) for name, drop in found.drops.items()}
-        self._placed = self._cheapest(units, found.drops) if self._place == "lsrm" else {}
+        self._placed = self._at(units, found.drops)
+        shared = [(each.cls, self.percent(each.cls, each.unit)) for each in units if each.shared]
+        self._hosts = {cls: max(percent for c, percent in shared if c == cls) for cls, _ in shared}
+        return found
+
+    def _at(self, units: Sequence[Standing], drops: Mapping[str, float]) -> dict[str, int]:
+        """What units drop, in percent, where that differs from what their class is to."""
+        if self._place == "lsrm":
+            return self._cheapest(units, drops)
+        if self._place == "even":
+            return {}
+        found: dict[str, int] = {}
+        for cls, drop in drops.items():
+            mine = [each for each in units if each.cls == cls]
+            loads = {each.unit: each.cost.b * self._loads.rate(each) for each in mine}
+            parts = unshared_first(loads, {each.unit for each in mine if each.shared}, drop)
+            found |= {unit: set_drop(part) for unit, part in parts.items()}
         return found
 
     def _cheapest(self, units: Sequence[Standing], drops: Mapping[str, float]) -> dict[str, int]:

@@ -110,6 +110,14 @@ def summarise(served: Sequence[Served], seconds: float) -> Summary:
     )
 
 
+def slowdowns(one: Served, T: float) -> tuple[float, float, float]:
+    """Average, root mean square and maximum of the slowdown of a unit's results, against the ideal time T."""
+    seen, results = one.response, one.results
+    if not (results and T):
+        return math.nan, math.nan, math.nan
+    return seen.total / T / results, math.sqrt(seen.squares / results) / T, seen.longest / T
+
+
 def figures(served: Iterable[Served], seconds: float) -> Figures:
     """The figures of some units, each result relative to its own unit's ideal time."""
     some = [(one, one.cost.of(1)) for one in served]

@@ -1,25 +1,43 @@
 """When a run is worth its overhead: which queues had better wait a little, and how long a run should be at least."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 
 from headgate.model.operator import Cost
+from headgate.model.qos import LatencyGraph
 from headgate.policy.protocol import Queue
 
-_RIPE, _OVERRIPE, _WORTH = 0.1, 0.4, 5.0
+_RIPE, _WORTH = 0.1, 5.0
 """A run is put off for so much of the delay target while its work is less than so many times its overhead; or longer,
-up to so much of the target, if the overhead of all runs of the lane would not be as small."""
+up to a part of it that depends on the policy, if the overhead of all runs of the lane would not be as small."""
+
+OVERRIPE, OVERRIPE_BY_GRAPH = 0.4, 0.8
+"""That part. Where graphs decide, the least slack goes first, so waiting costs nothing until shortly before the
+critical point; and long trains are what makes up for overload."""
 
 
-def unripe(now: float, queues: Sequence[Queue], costs: Sequence[Cost], targets: Sequence[float]) -> set[int]:
+def due_in(target: float, graphs: Iterable[LatencyGraph]) -> float:
+    """How long results may take: up to the delay target, or to where a QoS graph begins to fall; 0 without either."""
+    known = (target, *(graph.deadline for graph in graphs))
+    return min((each for each in known if math.isfinite(each)), default=0.0)
+
+
+def unripe(
+    now: float,
+    queues: Sequence[Queue],
+    costs: Sequence[Cost],
+    targets: Sequence[float],
+    overripe: float = OVERRIPE,
+) -> set[int]:
     """The queues that are worth more later: what waits is little work against a run's overhead.
 
-    A class with a delay target waits for a part of that at most, and only where another one has work to do; one with
-    the target 0 never waits.
+    A class with a delay target waits for a part of that at most, `overripe`, and only where another one has work to
+    do; one with the target 0 never waits.
     """
     all_round = _WORTH * sum(cost.a for cost, queue in zip(costs, queues, strict=True) if queue.pending)
 
     def patience(target: float) -> float:
-        return min(_OVERRIPE * target, max(_RIPE * target, all_round))
+        return min(overripe * target, max(_RIPE * target, all_round))
 
     green = {
         i

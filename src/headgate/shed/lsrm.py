@@ -20,8 +20,9 @@ from typing import Literal
 from headgate.errors import InputError
 from headgate.model.qos import LossGraph
 
-Placement = Literal["even", "lsrm"]
-"""Whether the same part goes everywhere, or what costs the least quality for the load that it saves."""
+Placement = Literal["even", "lsrm", "unshared"]
+"""Whether the same part goes everywhere, or what costs the least quality for the load that it saves, or first what no
+other class shares."""
 STEPS = 10
 """Those of a table that is made anew in each control period."""
 

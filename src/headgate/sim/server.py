@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from headgate.control.loads import Standing
 from headgate.control.shedding import Shed, Shedding
+from headgate.model.unit import Unit
 from headgate.monitor.figures import Response, Served
 from headgate.monitor.responses import magnitudes
+from headgate.monitor.statistics import Measured
 from headgate.policy.classes.scheduler import ByClass
 from headgate.policy.protocol import Outcome, Policy, Queue, Run, View
-from headgate.policy.worthwhile import length, unripe
+from headgate.policy.worthwhile import OVERRIPE, due_in, length, unripe
 from headgate.shed.droppers import Random
 from headgate.sim.workload import Floats, Workload
 
@@ -36,7 +38,8 @@ class Service:
 
     With `resident` lanes, units run on lanes of their kind; without, on any. Load may be managed. With a bound `most`
     on the tuples of a run, lengths of runs and unripe queues are as in a live engine; without it, a run is what the
-    policy says.
+    policy says. One that `learns` begins with what units are first taken for, and then goes by its own runs, as a
+    live engine does; else the policy hears what units are taken for when that is due.
     """
 
     make: Callable[[], Policy]
@@ -44,6 +47,8 @@ class Service:
     resident: int = 0
     shed: Shed | None = None
     most: float | None = None
+    learns: bool = False
+    overripe: float = OVERRIPE
 
     @property
     def lanes(self) -> int:
@@ -176,8 +181,8 @@ class Server:
         self._idle = set(self._lanes)
         self._kind = [spec.kind if service.resident else "jobs" for spec in self.specs]
         self.policies = {kind: service.make() for kind, n in kinds.items() if n}
-        targets = {each.name: each.delay_target for each in workload.classes if math.isfinite(each.delay_target)}
-        self._targets = [targets.get(spec.cls, 0.0) for spec in self.specs]
+        targets = {each.name: each.delay_target for each in workload.classes}
+        self._targets = [due_in(targets.get(spec.cls, math.inf), spec.graphs) for spec in self.specs]
         self._seen = {name: workload.seen(name) - workload.start for name in workload.arrivals}
         self._away = [[(a - workload.start, b - workload.start) for a, b in spec.away] for spec in self.specs]
         self._queues = _queues(workload)
@@ -185,10 +190,16 @@ class Server:
         self._first = [queue.place for queue in self._queues]
         self._ends: list[_Running] = []
         self._ticks = count()
-        self._units = [spec.numbered(i, spec.truth) for i, spec in enumerate(self.specs)]
+        self._units: Sequence[Unit] = [spec.numbered(i, spec.truth) for i, spec in enumerate(self.specs)]
         self._beliefs = deque(
             sorted((b.since - workload.start, i, b) for i, spec in enumerate(self.specs) for b in spec.beliefs)
         )
+        self._monitor: Measured | None = None
+        self._refreshed = 0.0
+        if service.learns:
+            first = [spec.beliefs[0] if spec.beliefs else spec.truth for spec in self.specs]
+            self._units = [spec.numbered(i, first[i]) for i, spec in enumerate(self.specs)]
+            self._monitor = Measured(self._units, in_jobs=True)
 
     def run(self) -> None:
         """Serve until nothing is left, or the workload's time is up."""
@@ -220,14 +231,26 @@ class Server:
             queue.away = any(lo <= self.now < hi for lo, hi in away)
 
     def _learn(self) -> None:
-        if not self._beliefs or self._beliefs[0][0] > self.now:
-            return
-        self._units = list(self._units)
+        units = self._measured(self._monitor) if self._monitor else self._told()
+        if units is not self._units:
+            self._units = units
+            for policy in self.policies.values():
+                policy.prepare(units)
+
+    def _measured(self, monitor: Measured) -> Sequence[Unit]:
+        """The units as their runs here have shown them."""
+        if self.now - self._refreshed < monitor.period:
+            return self._units
+        self._refreshed = self.now
+        return monitor.units()
+
+    def _told(self) -> Sequence[Unit]:
+        """The units as they are taken for by now."""
+        units = self._units
         while self._beliefs and self._beliefs[0][0] <= self.now:
             _, i, belief = self._beliefs.popleft()
-            self._units[i] = self.specs[i].numbered(i, belief)
-        for policy in self.policies.values():
-            policy.prepare(self._units)
+            units = [*units[:i], self.specs[i].numbered(i, belief), *units[i + 1 :]]
+        return units
 
     def _manage(self, shedding: Shedding) -> None:
         """End a control period."""
@@ -270,7 +293,7 @@ class Server:
             queues = [q if kind == lane.kind else _NOTHING for q, kind in zip(queues, self._kind, strict=True)]
         if self.service.most is None:
             return queues
-        green = unripe(self.now, queues, [unit.cost for unit in self._units], self._targets)
+        green = unripe(self.now, queues, [unit.cost for unit in self._units], self._targets, self.service.overripe)
         return [_NOTHING if i in green else queue for i, queue in enumerate(queues)]
 
     def _length(self, run: Run) -> int:
@@ -316,7 +339,12 @@ class Server:
         if self.shedding:
             self.shedding.ran(self.specs[i].name, cls, self._units[i].cost, took, len(at), finish - oldest)
         policy = self.policies[lane.kind]
-        policy.observe(Outcome(Run(i, max(1, len(at))), started, finish, (round(results),)))
+        # Whole results, none of which gets lost: parts of one are carried over to the next run.
+        whole = round(self.served[i].results) - round(self.served[i].results - results)
+        outcome = Outcome(Run(i, max(1, len(at))), started, finish, (whole,))
+        if self._monitor:
+            self._monitor.observe(outcome)
+        policy.observe(outcome)
         if isinstance(policy, ByClass) and len(at):
             policy.responded(cls, times)
         self._begin(lane, rest)

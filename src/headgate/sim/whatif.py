@@ -167,7 +167,9 @@ def replayed(
     given = Given(workload.classes, began.named, graphs, jobs + resident, max(jobs, resident), began.empty)
     chosen = _regime(recorded, choices, given)
     shed = _shed(choices.shed) if choices.shed else Shed(**began.shed) if began.shed else None
-    service = Service(chosen.make, jobs, resident, shed, chosen.bounds.most)
+    # As it was, the policy hears what it heard; otherwise it has other runs to learn from.
+    learns = choices != AS_RECORDED
+    service = Service(chosen.make, jobs, resident, shed, chosen.bounds.most, learns, chosen.overripe)
     return serve(_with(workload, choices, recorded), chosen.name, service), service
 
 

@@ -14,7 +14,7 @@ from headgate.errors import InputError
 
 near = pytest.approx
 many = settings(max_examples=60)
-PROFILES = ("lrm-seed", "lrm+", "rm", "dm", "hpf", "edf", "ledf")
+PROFILES = ("lrm-seed", "lrm+", "rm", "dm", "hpf", "edf", "ledf", "ledf+")
 LIGHT = Estimate(4.0, 4.0, 1.0, 1000, 0.4)
 
 

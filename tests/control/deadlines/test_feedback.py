@@ -13,7 +13,7 @@ from headgate.control.deadlines.schedulability import schedulable
 
 near = pytest.approx
 many = settings(max_examples=80)
-SHEDDING = ("lrm-seed", "lrm+", "ledf")
+SHEDDING = ("lrm-seed", "lrm+", "ledf", "ledf+")
 HOLDS = ("frac", "count", "budget", "clamp", "clampx")
 
 

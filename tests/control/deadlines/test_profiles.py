@@ -8,7 +8,7 @@ from headgate.errors import InputError
 
 
 def test_all_profiles_are_there():
-    assert names() == ("lrm-seed", "lrm+", "rm", "hpf", "rm-abort", "dm", "edf", "ledf")
+    assert names() == ("lrm-seed", "lrm+", "rm", "hpf", "rm-abort", "dm", "edf", "ledf", "ledf+")
 
 
 def test_the_published_profile():

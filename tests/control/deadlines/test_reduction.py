@@ -283,6 +283,16 @@ def test_reduced_for_the_earliest_deadline(given_set, split, margin):
         assert task.floor <= cost <= task.cost
 
 
+@given(task_sets(shorter=True, floors=True), st.sampled_from(SPLITS), st.fractions(0, 1, max_denominator=8))
+def test_reduced_for_the_earliest_deadline_behind_pieces(given_set, split, part):
+    with_pieces = [replace(task, piece=part * task.cost) for task in given_set]
+    least = [replace(task, cost=task.floor, piece=min(task.piece, task.floor)) for task in with_pieces]
+    if not edf_schedulable(least) or sum(Fraction(task.floor) / task.deadline for task in least) > 1:
+        return
+    found = reduce_edf(with_pieces, 0, split)
+    assert edf_schedulable(at_costs(with_pieces, found.costs))
+
+
 @given(task_sets(), st.sampled_from(("seed", "prop")))
 def test_the_earliest_deadline_leaves_at_least_as_much_load(given_set, split):
     by_priority = at_costs(given_set, reduce(given_set, Reduction(split=split)).costs)

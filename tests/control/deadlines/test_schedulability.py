@@ -14,6 +14,7 @@ from headgate.control.deadlines.exact import at_most, ceil_div, floor_div, over
 from headgate.control.deadlines.schedulability import (
     blocking,
     demand,
+    edf_level,
     edf_schedulable,
     level,
     levels,
@@ -248,3 +249,30 @@ def test_what_fixed_priorities_can_do_the_earliest_deadline_can(given_set):
 def test_with_deadlines_at_the_period_only_the_load_counts(given_set):
     assert edf_schedulable(given_set) == (load(given_set) <= 1)
     assert edf_schedulable(given_set, Fraction(1, 10)) == (load(given_set) <= Fraction(9, 10))
+
+
+@many
+@given(whole_sets(shorter=True), st.lists(st.integers(0, 11), min_size=6, max_size=6))
+def test_the_earliest_deadline_meets_all_behind_whole_iterations_that_it_accepts(given_set, phases):
+    one_piece = [replace(task, piece=task.cost) for task in given_set]
+    assume(edf_schedulable(one_piece))
+    horizon = length(given_set) + max(phases)
+    assert not late(one_piece, horizon, by_due, interrupted=False, phases=phases[: len(one_piece)])
+
+
+def test_for_the_earliest_deadline_a_piece_is_in_the_way_of_what_is_due_before_its_task():
+    given_set = tasks((1, 3), (4, 12))
+    assert edf_schedulable([given_set[0], replace(given_set[1], piece=3)])
+    assert not edf_schedulable([replace(given_set[0], cost=2), replace(given_set[1], piece=3)])
+    assert edf_schedulable([replace(given_set[0], piece=4), given_set[1]])
+    assert edf_schedulable(given_set, blocked=3)
+    assert not edf_schedulable(given_set, blocked=4)
+
+
+@given(task_sets(shorter=True), st.fractions(0, 1, max_denominator=8))
+def test_costs_can_grow_up_to_the_level(given_set, part):
+    with_pieces = [replace(task, piece=part * task.cost) for task in given_set]
+    found = edf_level(with_pieces)
+    assume(0 < found < 1)
+    grown = [replace(task, cost=Fraction(task.cost) / found) for task in with_pieces]
+    assert edf_schedulable(grown)

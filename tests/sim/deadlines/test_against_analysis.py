@@ -196,7 +196,7 @@ def test_queries_that_pass_the_test_are_never_late_without_shedding(made):
 
 
 @MORE
-@given(described(), st.sampled_from(["lrm-seed", "lrm+", "ledf"]))
+@given(described(), st.sampled_from(["lrm-seed", "lrm+", "ledf", "ledf+"]))
 def test_queries_that_are_shed_are_never_late_at_a_constant_rate(made, profile):
     queries, streams = made
     way = create(profile) if profile != "lrm-seed" else create(profile, order="deadline")

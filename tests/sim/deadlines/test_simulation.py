@@ -134,7 +134,7 @@ def test_the_same_setup_gives_the_same_run_to_the_bit():
         assert one.reschedulings == two.reschedulings
 
 
-@pytest.mark.parametrize("profile", ["lrm-seed", "lrm+", "rm", "hpf", "rm-abort", "edf", "ledf", "dm"])
+@pytest.mark.parametrize("profile", ["lrm-seed", "lrm+", "rm", "hpf", "rm-abort", "edf", "ledf", "ledf+", "dm"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_released_iteration_is_finished_pending_or_given_up(profile, seed):
     report = mixed(profile, rates.random(seed))
@@ -259,7 +259,7 @@ def test_a_snapshot_tells_misses_movement_and_losses_since_the_last_plan():
 def test_a_heavier_weight_never_loses_more_of_its_results():
     for light, heavy in ((1.0, 2.0), (1.0, 5.0), (3.0, 9.0)):
         tasks = (query("light", 0.8, weight=light), query("heavy", 0.8, weight=heavy, stream="B"))
-        for profile in ("lrm-seed", "lrm+", "ledf"):
+        for profile in ("lrm-seed", "lrm+", "ledf", "ledf+"):
             report = ran(*tasks, profile=profile)
             lost = {name: sum(each.lost for each in of(report, name)) for name in ("light", "heavy")}
             assert report.misses == 0

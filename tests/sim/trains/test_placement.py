@@ -60,3 +60,33 @@ def test_who_may_lose_much_before_it_hurts_loses_first():
     # 0.07 of 0.75 s of work per second: the cheap query takes 0.125 of it, and half of that is free.
     assert lost["dear"] == pytest.approx(0.0, abs=0.005)
     assert lost["cheap"] == pytest.approx(0.56, abs=0.05)
+
+
+TWO = (QueryClass("gold", 2, 1.0), QueryClass("tin", 1, 1.0))
+
+
+def shared_and_not():
+    """Gold reads two streams that cost the same; what comes of the first, tin reads as well."""
+    ops = [
+        *(Operator(name, Kind.SOURCE) for name in ("in", "own")),
+        Operator("common", Kind.PROJECT, ("in",), Cost(0.0, 4e-3), 1.0),
+        Operator("mine", Kind.PROJECT, ("own",), Cost(0.0, 4e-3), 1.0),
+        Operator("behind", Kind.PROJECT, ("common",), Cost(0.0, 1e-4), 1.0),
+    ]
+    return Network(
+        tuple(ops),
+        (Query("first", "common", "gold"), Query("second", "mine", "gold"), Query("third", "behind", "tin")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "lost"),
+    [("even", {"first": 0.2, "second": 0.2, "third": 0.2}), ("unshared", {"first": 0, "second": 0.4, "third": 0})],
+)
+def test_what_a_lower_class_shares_is_kept_where_what_it_does_not_can_go(place, lost):
+    arrivals = {name: np.arange(1, 5001) / 125 for name in ("in", "own")}
+    management = Management(TWO, "separate", maker("aurora", {"headroom": 0.8}))
+    control = Control(management, 0.5, place=place)
+    report = run(shared_and_not(), arrivals, classes=TWO, units=by_operator(TWO), control=control)
+    found = {name: 1 - report.departures[name].count / 5000 for name in lost}
+    assert found == pytest.approx(lost, abs=0.03)

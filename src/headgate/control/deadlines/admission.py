@@ -131,14 +131,16 @@ class _Trial:
         return tasks, judged(tasks, self.profile, in_order(tasks, {}, self.blocked))
 
     def judged_at_least(self, new: Estimate) -> tuple[Sequence[Task], Verdict]:
-        tasks = [replace(task, cost=task.floor) for task in tasks_of(self.slowed(new), self.profile)]
+        tasks = [replace(task, cost=min(task.floor, task.cost)) for task in tasks_of(self.slowed(new), self.profile)]
         return tasks, judged(tasks, self.profile, in_order(tasks, {}, self.blocked))
 
     def late(self, tasks: Sequence[Task], verdict: Verdict) -> str:
         """Who would be late, and by how much."""
         who = verdict.failing
         if self.profile.order == "edf" or who is None:
-            return f"the load would be {self.load(tasks)}"
+            soonest = min(tasks, key=lambda task: task.deadline)
+            fits = "" if load(tasks) > 1 else f", and what cannot be interrupted in the way of '{soonest.name}'"
+            return f"the load would be {self.load(tasks)}{fits}"
         task = tasks[who]
         due = float(task.deadline)
         done = response_time(tasks, who, until=FAR * due)
@@ -176,6 +178,9 @@ class _Trial:
         if judged(tasks, self.profile, in_order(tasks, {}, self.blocked)).ok:
             return dict.fromkeys(slowed, 1.0)
         if self.profile.reduction is None:
+            return None
+        # Most of what is looked at for an offer does not fit by far, and this is found out sooner than what would.
+        if self.profile.reduction.reading == "wf" and not self.judged_at_least(new)[1].ok:
             return None
         try:
             found = reduced(tasks, self.profile, slowed, in_order(tasks, {}, self.blocked))

@@ -12,7 +12,7 @@ from headgate.control.deadlines.exact import Number
 from headgate.control.deadlines.keeping import Allowance, Solve, fraction
 from headgate.control.deadlines.profiles import Profile
 from headgate.control.deadlines.reduction import Infeasible, Reduced, Stage, reduce, reduce_edf
-from headgate.control.deadlines.schedulability import Verdict, edf_schedulable, load, schedulable
+from headgate.control.deadlines.schedulability import Verdict, edf_level, edf_schedulable, load, schedulable
 from headgate.control.deadlines.task import Task, by_deadline, by_rate
 from headgate.policy.protocol import Why
 
@@ -96,10 +96,11 @@ def judged(tasks: Sequence[Task], profile: Profile, carried: Sequence[Number] = 
     """The test that belongs to the profile's order."""
     if profile.order != "edf":
         return schedulable(tasks, margin=profile.margin, carried=carried)
-    ok = edf_schedulable(tasks, profile.margin)
-    tight = sum(task.cost / task.deadline for task in tasks)
-    # With d < P the sum is above what is needed, and a set that passes is at its limit at most.
-    level = min(tight, 1 - profile.margin) if ok else max(load(tasks), 1.0)
+    # Whatever is in the way of one may be in the way of all.
+    blocked = sum(carried, start=0)
+    ok = edf_schedulable(tasks, profile.margin, blocked)
+    # It is above what is needed, and a set that passes is at its limit at most.
+    level = min(edf_level(tasks, blocked), 1 - profile.margin) if ok else max(load(tasks), 1.0)
     return Verdict(ok, None if ok else len(tasks) - 1, level, 1.0, 0, max(0, len(tasks) - 1))
 
 
@@ -112,7 +113,7 @@ def reduced(
         return Reduced(tuple(task.cost for task in tasks))
     per_tuple = [estimates[task.name].each() for task in tasks]
     if profile.order == "edf":
-        return reduce_edf(tasks, how.margin, how.split, per_tuple)
+        return reduce_edf(tasks, how.margin, how.split, per_tuple, sum(carried, start=0))
     return reduce(tasks, how, per_tuple, carried)
 
 

@@ -8,6 +8,7 @@ rm-abort  rate-monotonic; an iteration ends at its deadline, done or not
 dm        the shortest deadline first
 edf       the earliest deadline first
 ledf      the earliest deadline first; sheds until the load fits
+ledf+     the same with what lrm+ has
 """
 
 from collections.abc import Mapping
@@ -92,6 +93,14 @@ PROFILES: Mapping[str, Profile] = {
         Profile("dm", order="deadline"),
         Profile("edf", order="edf"),
         Profile("ledf", order="edf", reduction=Reduction(), trigger="optimistic"),
+        Profile(
+            "ledf+",
+            order="edf",
+            reduction=Reduction("wf", "best", "prop", 0.01),
+            hold="clampx",
+            trigger="optimistic",
+            floor=0.05,
+        ),
     )
 }
 

@@ -32,6 +32,9 @@ Split = Literal["seed", "prop", "greedy"]
 TINY = 1e-12
 """A part of the amount that is left over by rounding."""
 
+HALVINGS = 12
+"""Steps of the search for what fits beside pieces."""
+
 CUTS = tuple(Fraction(part, 8) for part in (8, 7, 6, 4, 3, 2, 1))
 """How much of the longest piece that could fit at all is tried where pieces as they are do not fit."""
 
@@ -145,28 +148,80 @@ def reduce(
 
 
 def reduce_edf(
-    tasks: Sequence[Task], margin: Number = 0, split: Split = "seed", per_tuple: Sequence[Number] | None = None
+    tasks: Sequence[Task],
+    margin: Number = 0,
+    split: Split = "seed",
+    per_tuple: Sequence[Number] | None = None,
+    blocked: Number = 0,
 ) -> Reduced:
     """The costs at which all deadlines are met if the earliest one goes first.
 
-    One constraint is enough, `Σ E'/d ≤ 1 − η`, which is the load where the deadline is the period. A set that passes
-    the exact test stays as it is. Pieces that cannot be interrupted are not looked at.
+    One constraint is enough, `Σ E'/d ≤ 1 − η`, which is the load where the deadline is the period. Where pieces that
+    cannot be interrupted are in the way, or something else is for as long as `blocked`, a tighter one is looked for.
+    A set that passes the test stays as it is.
     """
     costs = tuple(task.cost for task in tasks)
-    if edf_schedulable(tasks, margin):
+    if edf_schedulable(tasks, margin, blocked):
         return Reduced(costs)
-    amount = sum((over(task.cost, task.deadline) for task in tasks), start=0) - less(1, margin)
-    caps = [over(task.cost - task.floor, task.deadline) for task in tasks]
-    prices = [
-        over(price * task.deadline, task.period) for price, task in zip(_worths(tasks, per_tuple), tasks, strict=True)
-    ]
-    weights = [over(task.cost, task.deadline) for task in tasks]
-    shares = _split(split, amount, [task.ratio for task in tasks], weights, prices, caps)
-    if shares is None:
-        raise Infeasible(len(tasks) - 1, tasks[-1].name, 1, amount - sum(caps, start=0))
-    given = tuple(share * task.deadline for share, task in zip(shares, tasks, strict=True))
-    left = tuple(_taken(task.cost, e, min(task.floor, task.cost)) for e, task in zip(given, tasks, strict=True))
-    return Reduced(left, (Stage(len(tasks) - 1, 1, amount, given),))
+    found = _Earliest(tasks, split, per_tuple)
+    most = min(less(1, margin), found.total(costs))
+    first = found.at(most)
+    if first is None:
+        last = tasks[-1]
+        raise Infeasible(len(tasks) - 1, last.name, 1, found.total([task.floor for task in tasks]) - less(1, margin))
+
+    def passes(reduced: Reduced) -> bool:
+        after = [
+            replace(task, cost=cost, piece=min(task.piece, cost))
+            for task, cost in zip(tasks, reduced.costs, strict=True)
+        ]
+        return edf_schedulable(after, margin, blocked)
+
+    if passes(first):
+        return first
+    low = found.total([min(task.floor, task.cost) for task in tasks])
+    best = found.at(low)
+    if best is None or not passes(best):
+        longest = max(min(task.piece, task.floor) for task in tasks)
+        soonest = min(range(len(tasks)), key=lambda i: tasks[i].deadline)
+        raise Infeasible(soonest, tasks[soonest].name, tasks[soonest].deadline, blocked + longest)
+    for _ in range(HALVINGS):
+        middle = over(low + most, 2)
+        tried = found.at(middle)
+        if tried is not None and passes(tried):
+            low, best = middle, tried
+        else:
+            most = middle
+    return best
+
+
+@dataclass
+class _Earliest:
+    """Costs by what they come to in all, each as a part of its deadline."""
+
+    tasks: Sequence[Task]
+    split: Split
+    per_tuple: Sequence[Number] | None
+
+    def total(self, costs: Sequence[Number]) -> Number:
+        return sum((over(cost, task.deadline) for cost, task in zip(costs, self.tasks, strict=True)), start=0)
+
+    def at(self, total: Number) -> Reduced | None:
+        """The costs that come to such a total; None if the floors come to more."""
+        tasks = self.tasks
+        amount = self.total([task.cost for task in tasks]) - total
+        caps = [over(task.cost - task.floor, task.deadline) for task in tasks]
+        prices = [
+            over(price * task.deadline, task.period)
+            for price, task in zip(_worths(tasks, self.per_tuple), tasks, strict=True)
+        ]
+        weights = [over(task.cost, task.deadline) for task in tasks]
+        shares = _split(self.split, amount, [task.ratio for task in tasks], weights, prices, caps)
+        if shares is None:
+            return None
+        given = tuple(share * task.deadline for share, task in zip(shares, tasks, strict=True))
+        left = tuple(_taken(task.cost, e, min(task.floor, task.cost)) for e, task in zip(given, tasks, strict=True))
+        return Reduced(left, (Stage(len(tasks) - 1, 1, amount, given),))
 
 
 def _split(

@@ -207,33 +207,76 @@ def longest_pieces(tasks: Tasks, margin: Number = 0) -> tuple[Number, ...]:
     return tuple(found)
 
 
-def edf_schedulable(tasks: Tasks, margin: Number = 0) -> bool:
-    """Whether all deadlines are met if the earliest one goes first and everything can be interrupted.
+def edf_schedulable(tasks: Tasks, margin: Number = 0, blocked: Number = 0) -> bool:
+    """Whether all deadlines are met if the earliest one goes first.
 
-    With d = P that is U ≤ 1. Otherwise what is due up to t has to fit, for every t at which something is due, as long
-    as the processor is busy without a break; with U < 1 also no further than Σ(P − d)·E/P / (1 − U).
+    Where everything can be interrupted and d = P, that is U ≤ 1. Otherwise what is due up to t has to fit, for every
+    t at which something is due, as long as the processor is busy without a break; with U < 1 also no further than
+    Σ(P − d)·E/P / (1 − U). Pieces that cannot be interrupted are in the way of what is due up to t if their task has
+    a longer deadline (George, Rivierre and Spuri 1996), and something else may be for as long as `blocked`. Without
+    these two the test is exact; with them it is safe.
     """
     used = load(tasks)
     whole = less(1, margin)
     if not at_most(used, whole):
         return False
-    if all(task.deadline == task.period for task in tasks):
-        return True
+    pieces = _pieces(tasks)
+    in_the_way = blocked > 0 or any(piece > 0 for due, piece in pieces if due > pieces[0][0])
+    longest = pieces[-1][0]
+    if all(task.deadline == task.period for task in tasks) and not blocked:
+        # What is due up to t is at most U·t, so only pieces can make any difference.
+        return not in_the_way or _fits(tasks, pieces, longest, margin)
+    if blocked and not used < whole:
+        return False
     far: Number = LONG * max(task.period for task in tasks)
     if used < whole:
         early: Number = sum(over((task.period - task.deadline) * task.cost, task.period) for task in tasks)
-        far = min(far, max(*(task.deadline for task in tasks), over(early, whole - used)))
-    limit = _busy([over(task.cost, whole) for task in tasks], tasks, far)
+        far = min(far, max(longest, over(early + blocked, whole - used)))
+    limit = _busy([over(task.cost, whole) for task in tasks], tasks, far, over(blocked, whole))
     if limit > far and not used < whole:
         return False
-    dues = {t for task in tasks for t in _dues(task, min(limit, far))}
-    return all(at_most(_due(tasks, t), less(t, margin)) for t in dues)
+    # A piece may be in the way also when the processor was idle before, up to the longest deadline.
+    limit = max(limit, longest) if in_the_way else limit
+    return _fits(tasks, pieces, min(limit, far), margin, blocked)
 
 
-def _busy(costs: Sequence[Number], tasks: Tasks, limit: Number) -> Number:
-    found: Number = sum(costs)
+def edf_level(tasks: Tasks, blocked: Number = 0) -> Number:
+    """The most demand per time if the earliest deadline goes first: with costs of up to 1/L as much a set passes.
+
+    What is due up to t is at most t·ΣE/d, and pieces are in nobody's way after the longest deadline.
+    """
+    pieces = _pieces(tasks)
+    longest = pieces[-1][0]
+    dues = {t for task in tasks for t in _dues(task, longest) if at_most(t, longest)}
+    early = max(over(blocked + _in_the_way(pieces, t) + _due(tasks, t), t) for t in dues)
+    later: Number = sum((over(task.cost, task.deadline) for task in tasks), start=over(blocked, longest))
+    return max(early, later)
+
+
+def _fits(
+    tasks: Tasks, pieces: Sequence[tuple[Number, Number]], until: Number, margin: Number, blocked: Number = 0
+) -> bool:
+    """Whether what is due up to each time fits that time, behind what is in its way."""
+    dues = {t for task in tasks for t in _dues(task, until)}
+    return all(at_most(blocked + _in_the_way(pieces, t) + _due(tasks, t), less(t, margin)) for t in dues)
+
+
+def _pieces(tasks: Tasks) -> list[tuple[Number, Number]]:
+    """The deadline of every task, in their order, and the longest stretch of it that cannot be interrupted."""
+    return sorted((task.deadline, min(task.piece, task.cost)) for task in tasks)
+
+
+def _in_the_way(pieces: Sequence[tuple[Number, Number]], t: Number) -> Number:
+    """The longest piece of a task that may begin although something else is due up to t."""
+    return max((piece for due, piece in pieces if due > t), default=0)
+
+
+def _busy(costs: Sequence[Number], tasks: Tasks, limit: Number, blocked: Number = 0) -> Number:
+    found: Number = blocked + sum(costs)
     while found <= limit:
-        longer: Number = sum(cost * ceil_div(found, task.period) for cost, task in zip(costs, tasks, strict=True))
+        longer: Number = blocked + sum(
+            cost * ceil_div(found, task.period) for cost, task in zip(costs, tasks, strict=True)
+        )
         if at_most(longer, found):
             break
         found = longer

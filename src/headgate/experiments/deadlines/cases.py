@@ -27,7 +27,16 @@ STEADY, LOW = 12_000.0, 10_000.0
 """Tuples per second of each stream: loads of 1.418 and 1.182."""
 
 LRM, RM, HPF, PLUS = "lrm-seed", "rm", "hpf", "lrm+"
-SHOWN = {LRM: "LRM", RM: "RM", HPF: "HPF", PLUS: "LRM+", "ledf": "LEDF", "edf": "EDF", "rm-abort": "RM-ABORT"}
+SHOWN = {
+    LRM: "LRM",
+    RM: "RM",
+    HPF: "HPF",
+    PLUS: "LRM+",
+    "ledf": "LEDF",
+    "ledf+": "LEDF+",
+    "edf": "EDF",
+    "rm-abort": "RM-ABORT",
+}
 
 MIX = (
     "The mix of ten queries has the published types, periods and weights; streams, selectivities and rates are ours, "

@@ -53,6 +53,7 @@ VARIANTS: Mapping[str, Case] = {
     "joins by pairs": replace(_BASE, pairs=True),
     "LEDF": Case("ledf", "random"),
     "LEDF, hold clampx": Case("ledf", "random", (("hold", "clampx"),)),
+    "LEDF+": Case("ledf+", "random"),
     "LRM+": Case(PLUS, "random"),
     "LRM+, margin 0": Case(PLUS, "random", (("margin", 0.0),)),
     "LRM+, joins by pairs": Case(PLUS, "random", pairs=True),

@@ -35,6 +35,14 @@ class Team:
             raise InputError("a team has one core or more", self.cores, "Leave the team out instead.")
 
 
+def for_sources(cores: int, reading: float, working: float) -> int:
+    """How many of some cores read streams, by the load of that and of the rest; each has one at least."""
+    if cores < 2:
+        raise InputError("sources have cores of their own where there are two or more", cores, "Give one team only.")
+    share = reading / (reading + working) if reading + working else 0.0
+    return min(max(round(cores * share), 1), cores - 1)
+
+
 @dataclass
 class Core:
     """A core: what it has still to run, how long it has worked on tuples, and how many it is at, of which class."""

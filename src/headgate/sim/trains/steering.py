@@ -17,6 +17,7 @@ from headgate.model.qos import LossGraph
 from headgate.policy.classes.scheduler import ByClass
 from headgate.shed.droppers import Dropper, Random
 from headgate.shed.lsrm import Placement, slopes, spread
+from headgate.shed.unshared import unshared_first
 from headgate.sim.trains.channels import Port
 from headgate.sim.trains.gates import Gate
 from headgate.sim.trains.report import Moment
@@ -35,7 +36,8 @@ class Control:
     tenths of the period have passed.
 
     What a class is to drop, it drops at all its entries alike, or with the `place` lsrm where that costs the least
-    quality: at its entries, and on branches behind a split. `losses` are the loss graphs of queries that have one.
+    quality: at its entries, and on branches behind a split; or with unshared first at entries whose tuples no other
+    class gets. `losses` are the loss graphs of queries that have one.
     """
 
     management: Management
@@ -93,13 +95,22 @@ class Steering:
         directive = self.control.management.cycle(seen)
         for cls, drop in directive.drops.items():
             mine = {place: gate for place, (owner, gate) in self._gates.items() if owner == cls}
-            parts = self._cheapest(list(mine), drop) if self.control.place == "lsrm" else dict.fromkeys(mine, drop)
+            parts = self._parts(list(mine), drop)
             for place, gate in mine.items():
                 gate.rate = parts.get(place, 0.0)
         if directive.changed:
             for each in schedulers:
                 each.share(directive.shares)
         self.moments.append(Moment(now, seen, self.statistics.waiting(now), directive))
+
+    def _parts(self, places: Sequence[Place], drop: float) -> dict[Place, float]:
+        """The part to drop at each place of a class that is to drop so much."""
+        if self.control.place == "lsrm":
+            return self._cheapest(places, drop)
+        if self.control.place == "even":
+            return dict.fromkeys(places, drop)
+        loads = {place: each.rate * each.coefficient for place, each in self.statistics.points(places).items()}
+        return unshared_first(loads, {place for place in places if self._division.handed_on(place)}, drop)
 
     def _cheapest(self, places: Sequence[Place], drop: float) -> dict[Place, float]:
         """The part to drop at each place, so that as much load goes as if the same part went at all entries."""
