@@ -81,6 +81,7 @@ def test_what_does_not_fit_is_dropped_evenly_and_counted(engine):
     made = engine(source)
     made.query("due", COUNT, window=600, slide=600, deadline=600)
     made.query("scaled", COUNT, window=600, slide=600, deadline=600, scale=True)
+    made.query("plain", FILTER)
     made.start(deadlines=Deadlines(share=0.9))
     for unit in made._scheduler.units:
         unit.cost = Dear()
@@ -100,7 +101,7 @@ def test_what_does_not_fit_is_dropped_evenly_and_counted(engine):
     assert row(made, "due").kept == pytest.approx(1 - found.shed / 2400, abs=0.01)
 
 
-def test_who_weighs_more_keeps_more(engine):
+def test_who_weighs_more_keeps_more_and_without_other_queries_deadlines_have_all_the_time(engine):
     source = Fed()
     made = engine(source)
     for name, weight in (("light", 1), ("heavy", 8)):
@@ -110,8 +111,8 @@ def test_who_weighs_more_keeps_more(engine):
         unit.cost = Dear()
     feed_windows(made, source, 100, 5)
     heavy, light = (counts(made, name)[1:] for name in ("heavy", "light"))
-    assert [n for _, n in heavy] == [80] * 4
-    assert [n for _, n in light] == [5] * 4
+    assert [n for _, n in heavy] == [88] * 4
+    assert [n for _, n in light] == [6] * 4
 
 
 def test_the_share_of_a_window_is_written_down_before_it_is_read_and_holds_after_a_restart(engine):

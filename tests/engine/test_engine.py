@@ -74,6 +74,36 @@ MISTAKES = {
         "'system'",
         "time='arrival'",
     ),
+    "a window of no rows": (
+        lambda e: e.query("x", SQL, window="0 rows"),
+        "a window's size is a row or more",
+        "0",
+        "",
+    ),
+    "rows every second": (
+        lambda e: e.query("x", SQL, window="5 rows", slide="1s"),
+        "a window's slide is of what its size is",
+        "window '5 rows' and slide '1s'",
+        "slide='1 row'",
+    ),
+    "seconds every row": (
+        lambda e: e.query("x", SQL, window="5s", slide="1 row"),
+        "a window's slide is of what its size is",
+        "window '5s' and slide '1 row'",
+        "window='5 rows'",
+    ),
+    "rows of a time": (
+        lambda e: e.query("x", SQL, window="5 rows", time="arrival"),
+        "windows over rows go by the order of arrival",
+        "time 'arrival'",
+        "Leave it out.",
+    ),
+    "a deadline of rows": (
+        lambda e: e.query("x", SQL, window="5 rows", deadline="1s"),
+        "a deadline is for windows of time",
+        "one over rows",
+        "window='10s'",
+    ),
     "a window of nothing": (lambda e: e.query("x", SQL, window="0s"), "a window's size", "0s", ""),
     "a slide that is no time": (
         lambda e: e.query("x", SQL, window=1, slide="often"),

@@ -82,6 +82,19 @@ def test_a_query_that_is_paused_is_not_waited_for(place, scheduler):  # noqa: F8
     assert [unit.hold for unit in units] == [None, None]
 
 
+def test_whoever_waits_for_a_unit_that_may_no_longer_be_fused_goes_on(place, scheduler):  # noqa: F811
+    units, lane, fuser = put(scheduler, place, "filter", "null"), InProcess(), Fuser(scheduler)
+    feed(place.log, TIMES)
+    assert run(units[0], 3, lane, place.manifest).error is None
+    fuser.look(place.log, time.time())
+    assert [unit.hold for unit in units] == [3, 3]
+    assert units[0].waiting(0.0).pending == 0
+    units[1].queries[0].status = "paused"
+    fuser.look(place.log, time.time())
+    assert [unit.hold for unit in units] == [None, None]
+    assert units[0].waiting(0.0).pending == 7
+
+
 def measured(a, b, *shares):
     """A unit of queries that give so many results per tuple, as the scheduler has measured it."""
     cost = Cost(a, b)

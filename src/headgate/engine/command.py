@@ -203,16 +203,20 @@ def _explain_run(folder: Path, at: str | None, of_tuple: str | None, query: str 
 
 
 def _explained(pipeline: "Pipeline", state: Path, err: Console) -> "Explanation":
-    """What an engine on this machine makes of a pipeline whose results go nowhere."""
+    """What an engine on this machine makes of a pipeline whose results go nowhere but to other queries."""
     from headgate.engine.explain import explained
     from headgate.engine.pipeline.policies import CLASSED
     from headgate.engine.regime import AUTO
     from headgate.engine.sink import discard
+    from headgate.engine.sink.into_stream import IntoStream
     from headgate.policy.registry import POLICIES
 
     lanes, fuse = pipeline.lanes, pipeline.fuse
     resident = lanes != "jobs" and not (isinstance(lanes, Mapping) and not lanes["resident"])
-    queries = {name: replace(query, sink=discard()) for name, query in pipeline.queries.items()}
+    queries = {
+        name: query if isinstance(query.sink, IntoStream) else replace(query, sink=discard())
+        for name, query in pipeline.queries.items()
+    }
     trial = replace(pipeline, state=state, lanes="jobs", sync=False, master=None, queries=queries)
     with _logged(err, held=False), _planned(trial, err) as engine:
         graphed = pipeline.policy in POLICIES and POLICIES[pipeline.policy].graphs
@@ -250,6 +254,7 @@ def _run(pipeline: "Pipeline", limit: float, err: Console, *, in_lines: bool, po
     """Run a pipeline to its end, served on a port if there is one, and say how it went."""
     from headgate.engine.sink.console_tables import ConsoleTables
     from headgate.engine.sink.shared import Shared
+    from headgate.engine.telemetry import pushes
 
     out = Console(highlight=False)
     sinks = [query.sink for query in pipeline.queries.values()]
@@ -260,6 +265,8 @@ def _run(pipeline: "Pipeline", limit: float, err: Console, *, in_lines: bool, po
         with _Interrupts(engine) as interrupts:
             try:
                 served = "" if port is None else _served(engine, port, err)
+                if pushes(os.environ):
+                    _pushed(engine, err)
                 engine.start(
                     pipeline.policy,
                     fuse=pipeline.fuse,
@@ -290,6 +297,16 @@ def _served(engine: "Engine", port: int, err: Console) -> str:
     said = f"dashboard: {server.address} · changes need the token {server.token}"
     err.print(said, soft_wrap=True)
     return said
+
+
+def _pushed(engine: "Engine", err: Console) -> None:
+    """Push metrics by OpenTelemetry, as its variables say. Queries run without that as well."""
+    try:
+        engine.push_metrics()
+    except InputError as error:
+        err.print(f"metrics are not pushed: {error}", soft_wrap=True)
+    else:
+        err.print("metrics are pushed by OpenTelemetry")
 
 
 def _planned(pipeline: "Pipeline", err: Console) -> "Engine":

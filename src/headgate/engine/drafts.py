@@ -106,9 +106,13 @@ class Drafts:
 
     def again(self, draft: Draft) -> Draft:
         """The same query after the columns of a table of its have changed."""
-        self._templates, self._alike = {}, {}
+        self.forget()
         draft.evaluation.prepare()
         return self._compiled(draft)
+
+    def forget(self) -> None:
+        """Plan in full again whatever comes: streams or tables are others than they were."""
+        self._templates, self._alike = {}, {}
 
     def _in_full(self, name: str, sql: str, window: Window | None, shown: Shown) -> Draft:
         planned = self._plan(name, sql, window, shown)

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import os
 import re
 import shutil
 import sqlite3
@@ -9,7 +10,8 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -37,8 +39,10 @@ from headgate.engine.iterations import DeadlineUnit
 from headgate.engine.lanes import JobLane
 from headgate.engine.letters import Letters
 from headgate.engine.log.manifest import Manifest, Progress, StoredTrain
+from headgate.engine.log.shared import SharedTrains
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.memory import uncollected
+from headgate.engine.moving import Boundary, Inherited, Windowed, last_window, readable
 from headgate.engine.notebook import Form, given_as, html, show
 from headgate.engine.placing import Placing
 from headgate.engine.prepared import Views
@@ -51,11 +55,12 @@ from headgate.engine.running import message
 from headgate.engine.scheduler import Scheduler
 from headgate.engine.session import session
 from headgate.engine.shedding import Shed
+from headgate.engine.sink.into_stream import IntoStream, Results, columns
 from headgate.engine.sink.memory_tables import MemoryTables
 from headgate.engine.sink.protocol import Opening, Sink
 from headgate.engine.sink.shared import Shared
 from headgate.engine.source.protocol import Source
-from headgate.engine.spans import seconds
+from headgate.engine.spans import seconds, windows
 from headgate.engine.sql.plan import BySession, Plan
 from headgate.engine.status import NAME as STATUS
 from headgate.engine.status import Snapshot, snapshot, written
@@ -64,10 +69,11 @@ from headgate.engine.table.refresher import Refresh, Refresher
 from headgate.engine.table.sources import Table, Version, as_source
 from headgate.engine.table.swapping import Swapping
 from headgate.engine.table.tables import Kept, Tables
+from headgate.engine.telemetry import pushing
 from headgate.engine.timekeeper import Deadlines, Timekeeper, served
 from headgate.engine.units import LiveUnit
 from headgate.engine.utility import Protect
-from headgate.engine.windows import Time, Window
+from headgate.engine.windows import ENDED, NEVER, Clock, Window
 from headgate.errors import HeadgateError, InputError
 from headgate.freshness.refreshing import Budget, Way
 from headgate.model.classes import DEFAULT, QueryClass
@@ -79,6 +85,7 @@ from headgate.record import Arrived, Began, Classed, Entry, Recorder, Refused
 
 if TYPE_CHECKING:
     from headgate.web.server import Server
+    from headgate.web.telemetry import Telemetry
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _STATUS_EVERY = 0.5
@@ -100,7 +107,8 @@ class Engine:
     `lanes` says how many units run at a time: "auto", "jobs" for Spark jobs only, a number, or a number of each kind
     as in {"jobs": 1, "resident": 2}. Resident lanes are reached over a `channel`, "unix" or "flight"; without one, by
     what the master suggests. With `sync`, every commit is on the disk before it counts, and outlives a power cut.
-    `jars` are for a Spark that it starts: the driver of a database, say.
+    `jars` are for a Spark that it starts: the driver of a database, say. Unless it is `alone`, another engine can
+    look into its manifest at any time, to take over from it.
     """
 
     def __init__(
@@ -113,6 +121,7 @@ class Engine:
         sync: bool = False,
         master: str | None = None,
         jars: Sequence[str | Path] = (),
+        alone: bool = True,
     ) -> None:
         # Before anything is opened; how many there can be, Spark will tell.
         Capacity.of(lanes, sys.maxsize)
@@ -123,7 +132,7 @@ class Engine:
             raise InputError(
                 "a state folder that can be made", f"{self.state} ({error.strerror})", "Name another folder."
             ) from None
-        self._manifest = Manifest(self.state / "manifest.db", sync=sync)
+        self._manifest = Manifest(self.state / "manifest.db", sync=sync, alone=alone)
         self._in_order = self._manifest.left_in_order()
         self._sync = sync
         # A context that was there before is somebody's, and is not ours to stop.
@@ -153,11 +162,13 @@ class Engine:
         self._absent: set[str] = set()
         self._taken: set[str] = set()
         self._shared: dict[str, Shared] = {}
+        self._prepared: dict[str, Draft] = {}
         self._began = time.time()
         self._started = False
         self._seen: Snapshot | None = None
         self._last: Snapshot | None = None
         self._server: Server | None = None
+        self._telemetry: Telemetry | None = None
         self._ending = False
         self._housekeeper: threading.Thread | None = None
 
@@ -171,16 +182,23 @@ class Engine:
         event_time: str | None = None,
         delay: str | float = 0.0,
         idle: str | float | None = None,
+        shared: str | Path | None = None,
+        feeds: bool = True,
     ) -> None:
-        """Register a stream.
+        """Register a stream, before the engine starts or while it runs.
 
         Windows over event time go by the column `event_time`, whose values may be out of order by up to `delay`. A
         stream that is silent for longer than `idle` lets its event time go on with the clock.
+
+        Engines that read the same stream can have its log in a `shared` folder. One of them `feeds` it by its source,
+        the others follow. If two do, the log stays one all the same: whoever comes second with a train learns that it
+        was superseded, and follows.
         """
         self._check_names("stream", [name])
         schema = source.schema(self.spark)
         if event_time is not None:
             self._check_time(name, schema, event_time)
+        trains = None if shared is None else SharedTrains(Path(shared).absolute(), sync=self._sync)
         log = StreamLog(
             name,
             schema,
@@ -191,14 +209,52 @@ class Engine:
             delay=seconds(delay, "the delay of a stream"),
             on_append=lambda train: self._arrived(name, train),
             sync=self._sync,
+            shared=trains,
         )
         self._views.add_stream(name, schema)
         self._logs[name] = log
         silent = None if idle is None else seconds(idle, "the idle time of a stream", above=0)
-        live = LiveStream(log, source, self.state / "sources" / name, silent)
+        # What a source keeps beside its state is for whoever feeds the stream next.
+        own = trains.folder / "_source" if trains else self.state / "sources" / name
+        live = LiveStream(log, source, own, silent, feeds=feeds or trains is None)
         self._streams[name] = live
         if self._started:
             live.start()
+
+    def feed(self, name: str, on: bool = True) -> None:
+        """Feed a stream whose log engines share from now on, or follow who does.
+
+        The source goes on behind the last train, whoever appended it. Harmless if it is so already.
+        """
+        self._stream(name).feed(on)
+
+    def release(self, name: str, before: int) -> None:
+        """Let go of what a shared log has before a position, for all engines: none of them needs it any more."""
+        log = self._stream(name).log
+        if log.shared is None:
+            rule, remedy = f"the log of stream '{name}' is shared", "It lets go by itself of what no query needs."
+            raise InputError(rule, "one that is not", remedy)
+        log.floor = max(log.floor or 0, before)
+        if (first := log.shared.reaching(before)) is not None:
+            log.shared.drop(first)
+
+    def disconnect(self, name: str) -> None:
+        """Forget a stream that no query reads; what is in its log stays."""
+        stream = self._stream(name)
+        if readers := [query.name for query in self._queries.values() if name in query.evaluation.streams]:
+            rule, remedy = f"no query reads stream '{name}' that is to go", "Remove them first."
+            raise InputError(rule, ", ".join(readers), remedy)
+        if isinstance(stream.source, Results) and stream.source.query in self._queries:
+            rule, remedy = f"no query writes to stream '{name}' that is to go", "Remove it first."
+            raise InputError(rule, stream.source.query, remedy)
+        stream.stop()
+
+        def forget() -> None:
+            del self._streams[name], self._logs[name]
+
+        self._scheduler.call(forget)
+        self._views.drop_stream(name)
+        self._drafts.forget()
 
     def table(
         self,
@@ -311,7 +367,7 @@ class Engine:
         *,
         window: str | float | None = None,
         slide: str | float | None = None,
-        time: Time | None = None,
+        time: Clock | None = None,
         sink: Sink | Shared | None = None,
         cls: str = DEFAULT,
         qos: Latencies | None = None,
@@ -320,11 +376,13 @@ class Engine:
         weight: float = 1.0,
         scale: bool = False,
         limit: str | float = 60.0,
-        start: Literal["now", "earliest"] = "now",
+        start: Literal["now", "earliest"] | Boundary | Inherited = "now",
+        instance: str = "",
     ) -> None:
         """Register a continuous query in plain Spark SQL, before the engine starts or while it runs.
 
-        A stream's name means the tuples of the train, or with a `window` those of the window, one every `slide`.
+        A stream's name means the tuples of the train, or with a `window` those of the window, one every `slide`: of
+        time, as in "10s", or of so many tuples, as in "5 rows".
         Results go to the sink; without one they are kept in memory. A run that takes longer than the `limit` is
         stopped. A query that is new starts at what comes `now`, or at the `earliest` train that is still there.
 
@@ -338,6 +396,9 @@ class Engine:
 
         Results of a class that may be shed, or with a deadline, have a last column `_kept`, the share of the tuples
         from which they come. With `scale`, counts and sums of a window are scaled up by it, each with an error bar.
+
+        A query that comes from another engine starts where it has left that one, a `Boundary`, or with what that one
+        had committed; `instance` keeps apart what each of them writes into the same sink.
         """
         self.query_many(
             {name: sql},
@@ -353,6 +414,7 @@ class Engine:
             scale=scale,
             limit=limit,
             start=start,
+            instance=instance,
         )
 
     @uncollected()
@@ -362,7 +424,7 @@ class Engine:
         *,
         window: str | float | None = None,
         slide: str | float | None = None,
-        time: Time | None = None,
+        time: Clock | None = None,
         sink: Sink | Shared | Callable[[str], Sink] | None = None,
         cls: str = DEFAULT,
         qos: Latencies | None = None,
@@ -371,38 +433,44 @@ class Engine:
         weight: float = 1.0,
         scale: bool = False,
         limit: str | float = 60.0,
-        start: Literal["now", "earliest"] = "now",
+        start: Literal["now", "earliest"] | Boundary | Inherited = "now",
+        instance: str = "",
     ) -> None:
         """Register many queries at once, by name: all of them or none.
 
         Those that differ in their constants only are planned once. The sink is one that they share, or a function
         that makes one for each name; without it, results are kept in memory.
         """
-        if start not in ("now", "earliest"):
+        if not isinstance(start, Boundary | Inherited) and start not in ("now", "earliest"):
             raise InputError("a query starts now or at the earliest", f"'{start}'", "Write start='earliest'.")
         most = seconds(limit, "a query's limit", above=0)
-        shape = self._window(window, slide, time)
+        shape = windows(window, slide, time)
         self._check_names("query", texts)
+        if isinstance(sink, IntoStream) and len(texts) > 1:
+            rule, remedy = "the tuples of a stream come from one query", "Give each query a stream of its own."
+            raise InputError(rule, f"{len(texts)} queries into '{sink.name}'", remedy)
         due = _deadline(shape, deadline, weight)
         worth = self._worth(cls, qos, due)
         lossy = None if loss is None else loss_graph(loss)
         shown = Shown(due is not None or math.isfinite(self._classes.of(cls).delay_target), scale)
-        drafts = [self._drafts.of(name, sql, shape, shown, due) for name, sql in texts.items()]
+        drafts = [
+            self._prepared.pop(name) if name in self._prepared else self._drafts.of(name, sql, shape, shown, due)
+            for name, sql in texts.items()
+        ]
         for stream in {stream for draft in drafts for stream in draft.streams} if due is None else ():
             self._classes.check(cls, self._logs[stream], scale=scale)
         span = "" if shape is None else f"{shape.size}/{shape.slide}"
-        entries = [(d, Definition(d.sql, span, time or "", shown, due is not None).as_json()) for d in drafts]
+        kind = "rows" if shape and shape.over_rows else time or ""
+        entries = [(d, Definition(d.sql, span, kind, shown, due is not None).as_json()) for d in drafts]
         for draft, definition in entries:
             self._check_known(draft.name, definition)
-        begins = [
-            (d.name, definition, d.evaluation.begin(self._start(d.streams, start))) for d, definition in entries
-        ]
+        begins = [(d.name, definition, self._begin(d, start)) for d, definition in entries]
         fresh = {draft.name for draft in drafts if self._manifest.definition(draft.name) is None}
-        progress = self._manifest.enter_many(begins)
+        progress = self._manifest.enter_many(begins, dict.fromkeys(texts, instance))
         made: list[LiveQuery] = []
         try:
             for draft in drafts:
-                out = self._opened(draft, sink, progress[draft.name])
+                out = self._opened(draft, sink, progress[draft.name], instance)
                 made.append(self._live(draft, cls, out, most, progress[draft.name]))
                 made[-1].qos, made[-1].loss = worth, lossy
             self._restore_rates([query for query in made if query.name not in fresh])
@@ -412,6 +480,7 @@ class Engine:
         except HeadgateError:
             for query in made:
                 query.close()
+            self._undo({draft.name for draft in drafts} & fresh)
             for name in fresh:
                 self._manifest.remove(name)
             raise
@@ -462,6 +531,13 @@ class Engine:
     def _draw_up_again(self, query: LiveQuery) -> None:
         query.draft, query.alone = self._drafts.again(query.draft), None
 
+    def _begin(self, draft: Draft, start: str | Boundary | Inherited) -> Progress:
+        if isinstance(start, Boundary):
+            return start.begin(draft.evaluation, self._logs)
+        if isinstance(start, Inherited):
+            return start.begin(self.state / "panes" / draft.name)
+        return draft.evaluation.begin(self._start(draft.streams, start))
+
     def _start(self, streams: Sequence[str], start: str) -> dict[str, int]:
         logs = {name: self._streams[name].log for name in streams}
         if start == "earliest":
@@ -469,15 +545,46 @@ class Engine:
         return {name: log.head for name, log in logs.items()}
 
     def _opened(
-        self, draft: Draft, sink: Sink | Shared | Callable[[str], Sink] | None, progress: Progress
+        self, draft: Draft, sink: Sink | Shared | Callable[[str], Sink] | None, progress: Progress, instance: str
     ) -> Sink | Shared:
         out = MemoryTables() if sink is None else sink(draft.name) if callable(sink) else sink
         if isinstance(out, Shared) and self._shared.setdefault(out.name, out) is not out:
             remedy = "Give one and the same object to all queries that share it."
             raise InputError("a shared sink has a name of its own", f"a second '{out.name}'", remedy)
+        if isinstance(out, IntoStream):
+            self._derive(draft, out)
         last = self._manifest.shared(out.name) if isinstance(out, Shared) else progress.receipt
-        out.open(Opening(draft.name, draft.evaluation.schema, self.spark, last, self._sync))
+        out.open(Opening(draft.name, draft.evaluation.schema, self.spark, last, self._sync, instance))
         return out
+
+    def _derive(self, draft: Draft, out: IntoStream) -> None:
+        """Register the stream that the results of a query are."""
+        if out.name.lower() == draft.name.lower():
+            remedy = "Use another one for the stream."
+            raise InputError("names of streams, tables and queries differ", f"a second '{out.name}'", remedy)
+
+        def ended() -> bool:
+            query = self._queries.get(draft.name)
+            if query and query.status == "failed":
+                msg = f"query {draft.name} has failed: resume it"
+                raise HeadgateError(msg)
+            return query is not None and query.over
+
+        source = Results(draft.name, columns(draft.name, draft.evaluation.schema), ended)
+        self.stream(out.name, source, event_time=out.event_time, delay=out.delay, idle=out.idle)
+        out.attach(self._streams[out.name], self.state / "derived" / out.name)
+
+    def _undo(self, queries: Collection[str]) -> None:
+        """Forget the streams of results of queries that came to nothing."""
+        for name, stream in list(self._streams.items()):
+            if isinstance(stream.source, Results) and stream.source.query not in self._queries:
+                self.disconnect(name)
+                if stream.source.query in queries and not stream.log.trains:
+                    self._manifest.remove_stream(name)
+
+    def _stream_of(self, query: LiveQuery) -> LiveStream | None:
+        """The stream that its results are."""
+        return self._streams[query.sink.name] if isinstance(query.sink, IntoStream) else None
 
     def _live(self, draft: Draft, cls: str, out: Sink | Shared, limit: float, progress: Progress) -> LiveQuery:
         keeps = cls in self._classes.keeps_shed
@@ -543,22 +650,127 @@ class Engine:
             return
         query = self._named(name)
         query.resume()
+        if (derived := self._stream_of(query)) and derived.status == "failed":
+            derived.start()
         self._scheduler.changed(query.name, "resumed")
 
     def remove(self, name: str) -> None:
-        """Forget a query: its progress and its panes, not its results."""
+        """Forget a query: its progress and its panes, not its results. If these are a stream, it ends."""
         if name in self._queries:
-            query = self._named(name)
-            self._scheduler.remove(query)
-            del self._queries[name]
-            self._taken.discard(name.lower())
-            query.close()
+            derived = self._stream_of(self._named(name))
+            self.abandon(name)
+            if derived:
+                derived.stop()
+                derived.log.end()
+                derived.status = "ended"
         elif self._manifest.definition(name) is None:
             self._named(name)
+        self.forget(name)
+
+    def abandon(self, name: str) -> None:
+        """Stop a query for good. What is committed of it stays in the state folder."""
+        query = self._named(name)
+        self._scheduler.remove(query)
+        del self._queries[name]
+        self._taken.discard(name.lower())
+        query.close()
+
+    def forget(self, name: str) -> None:
+        """Forget what the state folder has of a query that is not registered, or not any more."""
         self._manifest.remove(name)
         self._swapping.forget(name)
         self._absent.discard(name)
         shutil.rmtree(self.state / "panes" / name, ignore_errors=True)
+
+    # Queries that go to other engines, and come from there
+
+    def prepare(
+        self,
+        name: str,
+        sql: str,
+        *,
+        window: str | float | None = None,
+        slide: str | float | None = None,
+        time: Clock | None = None,
+        cls: str = DEFAULT,
+        deadline: str | float | None = None,
+        weight: float = 1.0,
+        scale: bool = False,
+    ) -> tuple[pa.Schema, int]:
+        """Plan a query that is to come, so that `query` takes less time then.
+
+        Gives the columns of its results, and from which time on a query over windows finds every tuple here.
+        """
+        if name not in self._prepared:
+            shape = windows(window, slide, time)
+            due = _deadline(shape, deadline, weight)
+            shown = Shown(due is not None or math.isfinite(self._classes.of(cls).delay_target), scale)
+            draft = self._drafts.of(name, sql, shape, shown, due)
+            if draft.compiled is None:
+                self._warm(name, draft.evaluation)
+            self._prepared[name] = draft
+        found = self._prepared[name].evaluation
+        return found.schema, readable(found, self._logs)
+
+    def unprepare(self, name: str) -> None:
+        """Forget what was prepared of a query that does not come."""
+        self._prepared.pop(name, None)
+
+    def needed(self) -> dict[str, int]:
+        """The first tuple of each stream that queries will read again."""
+        found: dict[str, int] = {}
+        for query in list(self._queries.values()):
+            for stream in query.evaluation.streams:
+                at = query.evaluation.needed(query.durable, stream)
+                found[stream] = min(at, found.get(stream, at))
+        return found
+
+    def instance_of(self, name: str) -> str | None:
+        """As which instance the state folder knows a query; None if it does not."""
+        return self._manifest.instances([name]).get(name)
+
+    def leave(self, name: str, since: int = NEVER, until: Boundary | None = None) -> Boundary:
+        """Let a query end here, and say where; whoever takes it over can read from the time `since` on.
+
+        With windows it goes on until the last one that is its own is given out; others end at once. If it has been
+        said before, `until` is where it ends.
+        """
+        query = self._named(name)
+        evaluation, found = query.evaluation, Boundary()
+        if not isinstance(evaluation, Windowed):
+            query.status = "paused"
+            self._scheduler.apart(query)
+
+        def settle() -> None:
+            nonlocal found
+            if isinstance(evaluation, Windowed):
+                last = until.closed if until else last_window(evaluation.plan.window, query.progress.closed, since)
+                evaluation.stop_at(last)
+                found = Boundary(closed=last)
+            else:
+                unit.commit(self._manifest)
+                found = Boundary.of(query.durable)
+
+        unit = self._scheduler.unit_of(query)
+        self._scheduler.when_free(unit, settle)
+        self._scheduler.wake()
+        return found
+
+    def left(self, name: str) -> bool:
+        """Whether a query that is leaving has given out all that is its own, for good."""
+        query, evaluation = self._named(name), self._named(name).evaluation
+        if isinstance(evaluation, Windowed):
+            return evaluation.stopped(query.durable)
+        return query.status == "paused"
+
+    def stay(self, name: str) -> None:
+        """Go on with a query that was leaving."""
+        query = self._named(name)
+        if isinstance(query.evaluation, Windowed):
+            query.evaluation.stop_at(ENDED)
+            self._scheduler.wake()
+        else:
+            self.resume(name)
 
     def start(
         self,
@@ -650,10 +862,10 @@ class Engine:
         for query in list(self._queries.values()):
             query.forget()
         keeper = Timekeeper(self._wish.deadlines, self._streams, self._manifest, self._recorder)
-        self._scheduler.use(chosen.name, chosen.make, chosen.bounds, shedding, keeper)
+        self._scheduler.use(chosen.name, chosen.make, chosen.bounds, shedding, keeper, chosen.overripe)
         made = chosen.make()
         shares = shedding is not None and shedding.management.mode == "dilos+sharing"
-        riding = Riding(given.classes, shedding.percent) if shedding and shares and chosen.by_class else None
+        riding = Riding(given.classes, shedding.hosts) if shedding and shares and chosen.by_class else None
         clusters = made.clusters if isinstance(made, ClusteredBsd) else None
         self._placing.use(clusters, riding, fuse=chosen.fuses, superboxes=chosen.by_graph)
 
@@ -718,6 +930,8 @@ class Engine:
             query.close()
         self._last = last = self.status()
         self._write_status(last, running=False)
+        if self._telemetry:
+            self._telemetry.close()
         self._recorder.close()
         if not any(unit.unsaved for unit in self._scheduler.units):
             with suppress(sqlite3.Error):
@@ -778,6 +992,12 @@ class Engine:
         return self._last or seen
 
     @property
+    def width(self) -> int:
+        """How many units can run at a time on lanes of one kind."""
+        kinds = Counter(lane.kind for lane in list(self._scheduler.lanes))
+        return max(kinds.values(), default=1)
+
+    @property
     def running(self) -> bool:
         """Whether it has started and is not stopping."""
         return self._started and not self._ending
@@ -807,6 +1027,23 @@ class Engine:
 
         self._server = Server(OnEngine(self), host, port, token).start()
         return self._server
+
+    def push_metrics(self, endpoint: str | None = None, every: float | None = None) -> "Telemetry":
+        """Push the metrics by OpenTelemetry every so many seconds until the engine stops; needs `headgate[otel]`.
+
+        The endpoint is a whole address such as http://127.0.0.1:4318/v1/metrics. What is not given is what
+        OpenTelemetry's variables say. Gives what pushes, which can be closed.
+        """
+        if self._telemetry and not self._telemetry.closed:
+            raise InputError("an engine pushes to one endpoint", "a second one", "Close the first one before.")
+        seconds = pushing(endpoint, every, os.environ)
+        try:
+            from headgate.web.telemetry import Telemetry  # noqa: PLC0415 - an extra that not everybody has
+        except ImportError as error:
+            remedy = "Run pip install 'headgate[otel]'."
+            raise InputError("pushing metrics takes the packages of OpenTelemetry", str(error), remedy) from None
+        self._telemetry = Telemetry(self.recent, seconds, endpoint).start()
+        return self._telemetry
 
     # Inside
 
@@ -896,19 +1133,6 @@ class Engine:
         except OSError as error:
             _log.warning("cannot write %s: %s", file, error.strerror)
 
-    @staticmethod
-    def _window(size: str | float | None, slide: str | float | None, time: Time | None) -> Window | None:
-        if size is None:
-            if slide is not None or time is not None:
-                got = "a slide" if slide is not None else "a time"
-                raise InputError("a slide and a time belong to a window", f"{got} without one", "Add window='10s'.")
-            return None
-        if time not in ("event", "arrival", None):
-            raise InputError("a window is over event or arrival time", f"'{time}'", "Write time='arrival'.")
-        length = round(seconds(size, "a window's size", above=0) * _MICROS)
-        step = length if slide is None else round(seconds(slide, "a window's slide", above=0) * _MICROS)
-        return Window(length, step, time or "event")
-
     def _check_names(self, noun: str, names: Iterable[str]) -> None:
         others = {n.lower() for n in (*self._streams, *self._tables.columns)}
         new: set[str] = set()
@@ -931,6 +1155,12 @@ class Engine:
             got = f"'{column}' of type {schema.field(column).type}"
             raise InputError(f"the event time of stream '{stream}' is a TIMESTAMP", got, remedy)
 
+    def _stream(self, name: str) -> LiveStream:
+        if name not in self._streams:
+            known = ", ".join(self._streams) or "none yet"
+            raise InputError("a registered stream", f"'{name}'", f"There are: {known}.")
+        return self._streams[name]
+
     def _named(self, name: str) -> LiveQuery:
         if name not in self._queries:
             known = ", ".join(self._queries) or "none yet"
@@ -947,6 +1177,9 @@ def _deadline(shape: Window | None, given: str | float | None, weight: float) ->
     if shape is None:
         remedy = "Give the query a window, as in window='10s', slide='2s'."
         raise InputError("a deadline is for the results of windows", "no window", remedy)
+    if shape.over_rows:
+        remedy = "Give the query a window of time, as in window='10s', slide='2s', or a QoS graph."
+        raise InputError("a deadline is for windows of time: the next one is known then", "one over rows", remedy)
     return Deadline(shape.size / _MICROS, shape.slide / _MICROS, due, weight)
 
 

@@ -64,6 +64,8 @@ class Fuser:
         self._over = False
         self._changed: dict[str, float] = {}
         self._kept_apart: set[str] = set()
+        self._waiting: set[str] = set()
+        """Units that wait for others, or are on their way to them."""
 
     def look(self, log: StreamLog, now: float) -> None:
         """Begin or go on with the fusing of a stream's queries. Not for the scheduler's thread."""
@@ -75,6 +77,7 @@ class Fuser:
             for kin in dict.fromkeys(unit.kin for unit in units):
                 alike = [unit for unit in units if unit.kin == kin]
                 light = [unit for unit in alike if self._may_fuse(unit)]
+                self._let_go(alike, light if len(light) > 1 else ())
                 if len(light) > 1:
                     self._meet(log, light)
                 if now - self._changed.get(log.name, 0.0) > _PATIENCE:
@@ -96,10 +99,19 @@ class Fuser:
         well = unit.queries[0].status == "running" and not unit.queries[0].attempts
         return well and unit.name not in self._kept_apart and not unit.losses
 
+    def _let_go(self, units: Sequence[KernelUnit], meeting: Sequence[KernelUnit]) -> None:
+        """Whoever waits for a unit that will not come, since that is kept apart now, goes on."""
+        for unit in units:
+            if unit.name in self._waiting and unit not in meeting:
+                self._waiting.discard(unit.name)
+                unit.hold = None
+                self._scheduler.wake()
+
     def _meet(self, log: StreamLog, units: Sequence[KernelUnit]) -> None:
         at = max(unit.cohort.position for unit in units)
         for unit in units:
             unit.hold = at
+            self._waiting.add(unit.name)
         self._scheduler.wake()
         first = max(units, key=lambda unit: len(unit.queries))
         there = [unit for unit in units if unit is not first and unit.cohort.position == at]
@@ -109,6 +121,7 @@ class Fuser:
             _log.info("stream %s: %d queries run as one unit", log.name, len(first.queries))
         if len(there) == len(units) - 1:
             first.hold = None
+            self._waiting.discard(first.name)
             self._scheduler.wake()
 
     def _ride(self, log: StreamLog, now: float) -> None:

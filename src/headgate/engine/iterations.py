@@ -15,15 +15,13 @@ from headgate.engine.thinning import Thinning
 from headgate.engine.units import Evaluated, SingleUnit
 from headgate.model.deadlines import Deadline
 from headgate.model.operator import Cost
-from headgate.monitor.estimators import Average, TrainCost
+from headgate.monitor.estimators import RecentCost, Selectivity
 
 Keep = Callable[["DeadlineUnit", Closed, Mapping[str, int]], float]
 """The share of a window that is kept, by its tuples; written down before the iteration begins."""
 
-_UNKNOWN, _DEAR = 1e-6, 0.01
-"""Seconds that a tuple is taken to cost before it was tried, and of the overhead of a run that it may cost."""
-_SURE = 0.2
-"""By such a part the overhead of a run may be off that was tried."""
+_UNKNOWN = 1e-6
+"""Seconds that a tuple is taken to cost before it was tried."""
 _ENOUGH = 3
 """Runs after which costs are known also without a trial."""
 _HALVINGS = 20
@@ -71,14 +69,13 @@ class DeadlineUnit(SingleUnit):
         self.deadline, self.evaluation, self._keep = deadline, evaluation, keep
         self.slice = math.inf
         self.aborts = False
-        a = query.empty_job
-        self.cost = TrainCost(Cost(a, _UNKNOWN), Cost(a, _DEAR * a))
+        self.cost = RecentCost(Cost(query.empty_job, _UNKNOWN))
         self._beside = 1.0
         self._runs = 0
         self._weight = 0.0
         if query.tried:
             self._learn(query.tried)
-        self.selectivity = Average(1.0, trust=1.0)
+        self.selectivity = Selectivity(evaluation.by_tuple)
         self.current: Iterating | None = None
         self.planned = (0.0, 0.0)
         """Seconds of an iteration, and its tuples, for which the plan is."""
@@ -118,9 +115,7 @@ class DeadlineUnit(SingleUnit):
         return taken + self._beside * beside
 
     def _learn(self, tried: Tried) -> None:
-        # Iterations are much alike and cannot tell a from b; runs over nothing have.
-        spread = Cost(_SURE * tried.cost.a, tried.cost.b)
-        self.cost, self._beside, self._runs = TrainCost(tried.cost, spread), tried.beside, _ENOUGH
+        self.cost, self._beside, self._runs = RecentCost(tried.cost, tried.tuples), tried.beside, _ENOUGH
 
     @property
     def known(self) -> bool:
@@ -138,7 +133,8 @@ class DeadlineUnit(SingleUnit):
         """The next piece; or a trial, if there is none."""
         query, progress = self._query, self._query.progress
         if not self.known and self.evaluation.next(progress) is None:
-            self._learn(self.evaluation.trial(executor, query.empty_job))
+            # What it took when it was registered was with all that is new about it.
+            self._learn(self.evaluation.trial(executor, min(query.empty_job, self.evaluation.empty(executor))))
             return Evaluated([], {}, 0)
         opened = self.evaluation.opened(progress) or self._open()
         if opened and self.current and self.aborts and time.time() > self.current.due:

@@ -81,6 +81,10 @@ class Views:
         """Make a stream known."""
         self._streams[name] = from_arrow_schema(schema)
 
+    def drop_stream(self, name: str) -> None:
+        """Forget a stream."""
+        del self._streams[name]
+
     def add_table(self, name: str, frame: DataFrame) -> None:
         """Make a table known, or replace it."""
         with self._lock:
@@ -102,7 +106,8 @@ class Views:
     ) -> Prepared:
         """Plan a query that uses these columns of these streams, and these snapshots of tables.
 
-        `casts` gives the types of its last columns; `partial` the columns of the panes, where it reads them.
+        `casts` gives the types of its last columns; `partial` the columns of the panes of windows, where it reads
+        them.
         """
 
         def resolved() -> DataFrame:
@@ -127,10 +132,7 @@ class Views:
             for name, columns in used.items():
                 self._view(name, columns)
             if partial is not None:
-                schema = from_arrow_schema(partial)
-                for edge in ("window_start", "window_end"):
-                    schema = schema.add(edge, "timestamp")
-                self._load(PANES, schema).createOrReplaceTempView(PANES)
+                self._load(PANES, from_arrow_schema(partial)).createOrReplaceTempView(PANES)
             try:
                 frame = self.spark.sql(sql)
                 if not frame._jdf.queryExecution().analyzed().deterministic():  # noqa: SLF001

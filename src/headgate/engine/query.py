@@ -17,6 +17,7 @@ from headgate.engine.evaluation.by_iteration import Tried
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
 from headgate.engine.log.manifest import Passed, Progress
 from headgate.engine.log.stream import StreamLog
+from headgate.engine.sink.into_stream import IntoStream
 from headgate.engine.sink.protocol import Receipt, Sink
 from headgate.engine.sink.shared import Shared
 from headgate.engine.thinning import Thinning
@@ -199,6 +200,15 @@ class LiveQuery:
             return Waiting(1, now, min(progress.cursors.values()))
         return found
 
+    @property
+    def over(self) -> bool:
+        """Whether the streams that it reads have ended and all that it will ever give is out."""
+        # What is committed first: by then it is known what has yet to be published.
+        kept = self.durable
+        if self._unpublished is not None or not all(self.logs[name].ended for name in self.evaluation.streams):
+            return False
+        return not self.evaluation.waiting(kept).pending
+
     # What a run does
 
     def take(self, step: Step) -> Floats:
@@ -274,10 +284,10 @@ class LiveQuery:
 
     def _handed_over(self, sink: Sink, rows: list[pa.Table], due: list[Floats]) -> tuple[Progress, Floats]:
         table = rows[0] if len(rows) == 1 else pa.concat_tables(rows)
-        run = self._ahead.run + 1
-        receipt = sink.stage(run, table)
+        run, since = self._ahead.run + 1, np.concatenate(due)
+        receipt = sink.stage(run, table, since) if isinstance(sink, IntoStream) else sink.stage(run, table)
         results = self._ahead.results + table.num_rows
-        return replace(self._ahead, run=run, receipt=receipt, results=results), np.concatenate(due)
+        return replace(self._ahead, run=run, receipt=receipt, results=results), since
 
     # How it fares
 

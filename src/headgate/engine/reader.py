@@ -27,10 +27,12 @@ from headgate.shed.droppers import STRATIFIED, Drop, Random, Stratified, evenly
 
 PROPERTY = "headgate.input"
 PANES = "__panes"
+POSITION = "_position"
+"""The time of a tuple where windows are over rows."""
 HIDDEN = {
     "_arrival": "timestamp",
     "_time": "long",
-    "_position": "long",
+    POSITION: "long",
     "_pane": "long",
     "_late": "long",
     "_kept": "double",
@@ -38,6 +40,8 @@ HIDDEN = {
 _STAMP = pa.timestamp("us", tz="UTC")
 _TOGETHER = 65_536
 """Tuples from which on they are not read at once."""
+_PANES_TOGETHER = 1 << 20
+"""Partial results that are handed on at once, counted in each of their windows."""
 _TRAINS = 2048
 """Trains that stay open: to open one takes longer than to read it, and every unit of a lane reads it."""
 
@@ -61,7 +65,8 @@ class JobInput:
 
     With `window` (size, slide) tuples get their pane; with `bounds` (start, end) only those of that window are read,
     and with `on_time` (low) only those from a time on that did not come behind the watermark. `panes` are the files
-    with partial results, and `windows` the windows that they are put together for.
+    with partial results, and `windows` the windows that they are put together for, in their order; `over_rows` says
+    that their edges are positions.
     """
 
     streams: dict[str, StreamInput] = field(default_factory=dict)
@@ -70,6 +75,7 @@ class JobInput:
     on_time: int | None = None
     panes: tuple[str, ...] = ()
     windows: tuple[tuple[int, int], ...] = ()
+    over_rows: bool = False
 
     def text(self) -> str:
         """As the property holds it."""
@@ -182,13 +188,13 @@ def _read(
         keep = _both(keep, evenly(positions - first, of, kept))
         share = share * (kept / of)
     if time and (named.get("window") or named.get("bounds") or named.get("on_time") is not None):
-        times = pc.cast(table.column(time), pa.int64()).to_numpy()
+        times = positions if time == POSITION else pc.cast(table.column(time), pa.int64()).to_numpy()
         keep = _both(keep, _kept(named, times, before))
         if not {"_time", "_pane", "_late"}.isdisjoint(columns):
             table = table.append_column("_time", pa.array(times))
             table = _with_panes(table, named.get("window"), times, before)
-    if "_position" in columns:
-        table = table.append_column("_position", pa.array(positions))
+    if POSITION in columns:
+        table = table.append_column(POSITION, pa.array(positions))
     if "_kept" in columns:
         table = table.append_column("_kept", pa.array(share))
     for name in ("_time", "_pane", "_late"):
@@ -200,18 +206,26 @@ def _read(
 
 def panes(named: dict[str, Any], columns: list[str]) -> Iterator[pa.Table]:
     """The partial results of the panes of each window, tagged with the window."""
+    edges = np.array(named.get("windows", ()), np.int64).reshape(-1, 2)
+    firsts, ends = edges.T
+    kind = pa.int64() if named.get("over_rows") else _STAMP
     for file in named.get("panes", ()):
         table = _open(file)
         starts = table.column("_pane").to_numpy()
         late = table.column("_late").to_numpy(zero_copy_only=False)
-        for start, end in named["windows"]:
-            # A comparison with "not late", which is NaN here, is False.
-            keep = (starts >= start) & (starts < end) & ~(late >= end)
-            if not keep.any():
-                continue
-            part = table.filter(pa.array(keep))
-            for name, value in (("window_start", start), ("window_end", end)):
-                part = part.append_column(name, pa.repeat(pa.scalar(value, _STAMP), part.num_rows))
+        # Windows are in order: those that a pane is in are in a row.
+        low = np.searchsorted(ends, starts, side="right")
+        counts = np.maximum(np.searchsorted(firsts, starts, side="right") - low, 0)
+        rows = np.repeat(np.arange(len(starts)), counts)
+        of = np.arange(len(rows)) + np.repeat(low - (np.cumsum(counts) - counts), counts)
+        # A comparison with "not late", which is NaN here, is False.
+        keep = np.flatnonzero(~(late[rows] >= ends[of]))
+        keep = keep[np.argsort(of[keep], kind="stable")]
+        for at in range(0, len(keep), _PANES_TOGETHER):
+            some = keep[at : at + _PANES_TOGETHER]
+            part = table.take(pa.array(rows[some]))
+            for i, name in enumerate(("window_start", "window_end")):
+                part = part.append_column(name, pa.array(edges[of[some], i]).cast(kind))
             yield part.select(columns)
 
 
@@ -263,7 +277,7 @@ def _both(some: Any, others: Any) -> Any:  # noqa: ANN401 - arrays, or nothing
 
 def _open(file: str) -> pa.Table:
     with pa.memory_map(file) as source:
-        return pa.ipc.open_file(source).read_all()
+        return pa.ipc.open_file(source).read_all().replace_schema_metadata()
 
 
 def _train(file: str) -> pa.Table:

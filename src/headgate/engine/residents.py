@@ -1,6 +1,7 @@
 """The resident lanes of an engine: as many as are wanted and Spark has slots for, with one of them left for jobs."""
 
 import logging
+import threading
 import time
 import weakref
 from pathlib import Path
@@ -30,16 +31,19 @@ class Residents:
         self.lanes: list[ResidentLane] = []
         self.wanted = wanted
         self._spark, self._scheduler, self._folder, self._channel = spark, scheduler, folder, channel
+        # Whoever adds a query opens lanes, and the housekeeper adjusts them.
+        self._lock = threading.Lock()
         self._opened = False
         self._leaving: ResidentLane | None = None
         self._said: int | None = None
 
     def open(self) -> None:
         """Have lanes from now on."""
-        if not self._opened:
-            self._opened = True
-            # Executors may be on their way, and what Spark expects of them counts; later, those that are there.
-            self._grow(self._spark.sparkContext.defaultParallelism)
+        with self._lock:
+            if not self._opened:
+                self._opened = True
+                # Executors may be on their way, and what Spark expects of them counts; later, those that are there.
+                self._grow(self._spark.sparkContext.defaultParallelism)
 
     def adjust(self) -> None:
         """Follow the slots: more lanes where there are some again, fewer where a job gets none. Takes its time."""
@@ -51,11 +55,12 @@ class Residents:
         starved = len(_ALL) >= found and self._scheduler.longest("jobs", time.time()) > _PATIENCE
         if starved and self.lanes and self._leaving is None:
             self._leaving = self.lanes[-1]
-        if self._leaving:
-            # Even if there are slots again: it gets nothing more to do.
-            self._give_up(self._leaving)
-        else:
-            self._grow(found)
+        with self._lock:
+            if self._leaving:
+                # Even if there are slots again: it gets nothing more to do.
+                self._give_up(self._leaving)
+            else:
+                self._grow(found)
 
     def close(self) -> None:
         """Let other engines have the slots. Whoever closes the lanes is the scheduler."""

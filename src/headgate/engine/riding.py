@@ -20,7 +20,7 @@ _REST = 30.0
 
 
 class Riding:
-    """Who rides with whom, among these classes; `percent` says how much of its tuples a class drops now."""
+    """Who rides with whom, among these classes; `percent` says how much hosts of a class drop now."""
 
     def __init__(self, classes: Sequence[QueryClass], percent: Callable[[str], int]) -> None:
         self._rank = {each.name: i for i, each in enumerate(ranked(classes))}

@@ -33,7 +33,7 @@ from headgate.policy.classes.scheduler import WHOLE, ByClass
 from headgate.policy.deadlines import DeadlinesFirst
 from headgate.policy.protocol import Decision, Outcome, Policy, Run, View
 from headgate.policy.trains import Train
-from headgate.policy.worthwhile import length, unripe
+from headgate.policy.worthwhile import OVERRIPE, due_in, length, unripe
 from headgate.record import Changed, Dropped, Managed, Planned, Ran, Reason, Recorder
 from headgate.shed.droppers import Drop
 
@@ -110,7 +110,7 @@ class Scheduler:
         self._manifest, self._recorder, self._chores, self._met = manifest, recorder, chores, met
         self._make: Callable[[], Policy] | None = None
         self._policies: dict[str, Policy] = {}
-        self._most, self._slice = math.inf, math.inf
+        self._most, self._slice, self._overripe = math.inf, math.inf, OVERRIPE
         self._measured = Measured([], in_jobs=True)
         self._models: Sequence[Unit] = ()
         self._due: list[float] = []
@@ -137,13 +137,15 @@ class Scheduler:
         bounds: Train = WHOLE,
         shedding: Shedding | None = None,
         keeper: Timekeeper | None = None,
+        overripe: float = OVERRIPE,
     ) -> None:
         """Schedule by a policy, with trains in these bounds, and shed; once started, in its own thread.
 
-        Each kind of lane has a policy of its own: what one of them can run is nothing to the other.
+        Each kind of lane has a policy of its own: what one of them can run is nothing to the other. Runs are put off
+        for the part `overripe` of the time until results are due, at most.
         """
         self.policy_name, self._make, self.shedding, self.keeper = name, policy, shedding, keeper
-        self._most, self._slice = bounds.most, bounds.slice
+        self._most, self._slice, self._overripe = bounds.most, bounds.slice, overripe
         self._policies, self.responses, self.qos = {}, {}, AverageQos()
         self.overhead = Overhead()
         models, self._models = self._models, ()
@@ -450,9 +452,9 @@ class Scheduler:
     def _keep_time(self, keeper: Timekeeper, now: float) -> None:
         """Look after deadlines. What other queries run on job lanes is in the way for as long as a run is to last."""
         due = [unit for unit in self.units if isinstance(unit, DeadlineUnit)]
-        jobs = [lane for lane in self.lanes if lane.kind == "jobs"] if due else []
-        others = any(self._takes(jobs[0], unit) for unit in self.units if unit not in due) if jobs else False
-        keeper.look(due, now, self._slice if others and math.isfinite(self._slice) else 0.0)
+        jobs = next((lane for lane in self.lanes if lane.kind == "jobs"), None)
+        others = jobs and any(self._takes(jobs, unit) for unit in self.units if not isinstance(unit, DeadlineUnit))
+        keeper.look(due, now, (self._slice if math.isfinite(self._slice) else 0.0) if others else None)
 
     def _manage(self, shedding: Shedding, now: float) -> None:
         """End a control period: what is dropped from now on, and what share of the time a class has."""
@@ -509,7 +511,7 @@ class Scheduler:
 
     def _ripe(self, queues: list[Waiting], now: float) -> list[Waiting]:
         """The queues without those that are worth more later."""
-        green = unripe(now, queues, [unit.cost for unit in self._models], self._due)
+        green = unripe(now, queues, [unit.cost for unit in self._models], self._due, self._overripe)
         return [NOTHING if i in green else queue for i, queue in enumerate(queues)]
 
     def _takes(self, lane: Lane, unit: LiveUnit) -> bool:
@@ -700,8 +702,7 @@ class Scheduler:
         """
         if isinstance(unit, DeadlineUnit):
             return 0.0
-        known = [self.targets.get(unit.cls, math.inf), *(graph.deadline for graph in unit.graphs)]
-        return min((each for each in known if math.isfinite(each)), default=0.0)
+        return due_in(self.targets.get(unit.cls, math.inf), unit.graphs)
 
     def _prepare(self, models: Sequence[Unit]) -> None:
         """Take units as measured: record those that are new, and tell the policy."""

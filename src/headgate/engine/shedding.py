@@ -29,7 +29,7 @@ class Shedding:
         self.control = Control(wanted, classes, lanes, now)
         self._logs, self._masses = logs, Masses()
         self._how = STRATIFIED if wanted.dropper == "stratified" else ""
-        self.management, self.percent = self.control.management, self.control.percent
+        self.management, self.percent, self.hosts = self.control.management, self.control.percent, self.control.hosts
 
     @property
     def latest(self) -> Directive | None:
@@ -83,4 +83,5 @@ def _standing(unit: LiveUnit, cost: Cost) -> Standing:
     return Standing(
         *(unit.name, unit.cls, tuple(unit.rates), cost, waits.pending, waits.oldest),
         slopes=tuple(sum(step) for step in worth),
+        shared=len(unit.classes) > 1,
     )

@@ -21,8 +21,7 @@ from headgate.engine.units import LiveUnit
 from headgate.engine.windows import ENDED, NEVER
 from headgate.freshness.refreshing import Estimate
 from headgate.model.classes import QueryClass
-from headgate.model.operator import FREE
-from headgate.monitor.figures import figures
+from headgate.monitor.figures import slowdowns
 from headgate.monitor.responses import Punctuality
 from headgate.monitor.utility import AverageQos
 
@@ -395,7 +394,7 @@ def _deadline(unit: DeadlineUnit, keeper: Timekeeper) -> DeadlineStatus:
         seen.useful,
         seen.kept / seen.tuples if seen.tuples else None,
         keeper.planned(unit),
-        keeper.estimate(unit).cost * keeper.wanted.share,
+        keeper.estimate(unit).cost * keeper.share,
         float(np.quantile(times, 0.5)) if times else None,
         float(np.quantile(times, 0.99)) if times else None,
         seen.worst if times else None,
@@ -420,7 +419,7 @@ def _query(query: LiveQuery, home: LiveUnit | None, scheduler: Scheduler, now: f
     waiting = query.evaluation.waiting(progress)
     ran = home.served if home else query.served
     seen, worth = query.responses, scheduler.qos.queries.get(query.name)
-    shown = figures([replace(query.served, cost=unit.cost if unit else FREE)], max(now, 1e-9))
+    average, rms, longest = slowdowns(query.served, unit.cost.of(1) if unit else 0.0)
     return QueryStatus(
         query.name,
         query.cls,
@@ -440,9 +439,9 @@ def _query(query: LiveQuery, home: LiveUnit | None, scheduler: Scheduler, now: f
         _known(seen.quantile(0.5)),
         _known(seen.quantile(0.99)),
         seen.most if seen.count else None,
-        _known(shown.avg_slowdown),
-        _known(shown.rms_slowdown),
-        _known(shown.max_slowdown),
+        _known(average),
+        _known(rms),
+        _known(longest),
         unit.cost.a if unit else 0.0,
         unit.cost.b if unit else 0.0,
         next((s.S for s in unit.segments if s.query == query.name), 0.0) if unit else 0.0,

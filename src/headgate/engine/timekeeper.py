@@ -15,6 +15,7 @@ from headgate.control.deadlines.profiles import create
 from headgate.control.deadlines.rescheduling import Admitted, Due, Finished, Trigger
 from headgate.control.deadlines.rescheduling import create as trigger
 from headgate.control.deadlines.task import LEAST_SELECTIVITY
+from headgate.engine.evaluation.by_iteration import LEAST_TRIED
 from headgate.engine.evaluation.closed import Closed
 from headgate.engine.intake import LiveStream
 from headgate.engine.iterations import DeadlineUnit, Iterating
@@ -36,10 +37,11 @@ _MOVED = 0.2
 """Estimates that are off by more than this part ask for a new plan."""
 _RETRIED = 8
 """One in so many iterations of a suspended query runs."""
-_RESIDUALS = 20
+_BEYOND, _FAR = 8, 0.5
+"""What so many iterations of late took beyond what was expected is planned for; none of them counts with more."""
 _USEFUL = 0.02
 """An iteration that keeps less of its window than this says nothing."""
-_LIVE: Mapping[str, Mapping[str, Any]] = {"lrm+": {"margin": 0.05}}
+_LIVE: Mapping[str, Mapping[str, Any]] = {"lrm+": {"margin": 0.05}, "ledf+": {"margin": 0.05}}
 """Options of profiles here: runs on Spark vary."""
 _log = logging.getLogger(__name__)
 
@@ -48,7 +50,7 @@ _log = logging.getLogger(__name__)
 class Deadlines:
     """How queries with a deadline are served: a profile by name with its options, and their part of a lane's time.
 
-    What is left of that lane is for the other queries.
+    What is left of that lane is for the other queries; as long as there are none, deadlines have all of it.
     """
 
     profile: str = "lrm+"
@@ -111,10 +113,11 @@ class Timekeeper:
         self._trigger: Trigger | None = None
         self._units: Sequence[DeadlineUnit] = ()
         self._heads: dict[str, deque[tuple[float, int]]] = {}
-        self._residuals: dict[str, deque[float]] = {}
+        self._beyond: dict[str, deque[float]] = {}
         self._planned: dict[str, Estimate] = {}
         self._emptied: dict[str, int] = {}
         self._pressing = False
+        self._alone = True
 
     @property
     def order(self) -> Order:
@@ -134,7 +137,8 @@ class Timekeeper:
 
     def _kept(self, unit: DeadlineUnit, counts: Mapping[str, int]) -> float:
         unit.counts = counts
-        if self.profile.reduction is None:
+        if self.profile.reduction is None or (not unit.known and sum(counts.values()) < LEAST_TRIED):
+            # What comes before there is enough for a trial is one.
             return 1.0
         now = self.estimate(unit, counts)
         plan, planned = self.plan, self._planned.get(unit.name)
@@ -147,9 +151,9 @@ class Timekeeper:
             # What never runs never shows that it has become cheaper.
             self._emptied[unit.name] = self._emptied.get(unit.name, 0) + 1
             return self.profile.floor if self._emptied[unit.name] % _RETRIED == 0 else 0.0
-        share, spare = self.wanted.share, self._spare(unit)
+        part = self._part(unit)
         allowance = plan.allowances[unit.name]
-        found = allowance.keep(now.tuples, now.cost, lambda b: unit.affordable(counts, b * share - spare))
+        found = allowance.keep(now.tuples, now.cost, lambda budget: unit.affordable(counts, budget * part))
         return min(1.0, max(found, self.profile.floor))
 
     def estimate(self, unit: DeadlineUnit, counts: Mapping[str, float] | None = None) -> Estimate:
@@ -158,17 +162,17 @@ class Timekeeper:
         if counts is None:
             counts = self._expected(unit)
         tuples, work, least = sum(counts.values()), unit.work(counts), unit.work(counts, 0.0).seconds
-        share, spare = self.wanted.share, self._spare(unit)
+        part = self._part(unit)
         return Estimate(
             deadline.stride,
             deadline.due,
             deadline.weight,
             tuples=tuples,
-            cost=(work.seconds + spare) / share,
-            fixed=(least + spare) / share,
-            selectivity=unit.selectivity.value,
-            piece=work.longest / share,
-            per_tuple=(work.seconds - least) / (share * tuples) if tuples else unit.cost.cost.b / share,
+            cost=work.seconds / part,
+            fixed=least / part,
+            selectivity=unit.selectivity.of(counts),
+            piece=work.longest / part,
+            per_tuple=(work.seconds - least) / (part * tuples) if tuples else unit.cost.cost.b / part,
         )
 
     def _expected(self, unit: DeadlineUnit) -> Mapping[str, float]:
@@ -190,19 +194,25 @@ class Timekeeper:
         running = {each.name: self.estimate(each) for each in list(self._units)}
         return admit(running, unit.name, self.estimate(unit), self.profile, blocked=self._feedback.blocked)
 
-    def _spare(self, unit: DeadlineUnit) -> float:
-        """What iterations take beyond what is expected of them: that of half of them of late."""
-        known = self._residuals.get(unit.name)
-        return max(0.0, float(np.median(list(known)))) if known else 0.0
+    @property
+    def share(self) -> float:
+        """The part of the lane's time that deadlines have: all of it as long as nobody else runs there."""
+        return 1.0 if self._alone else self.wanted.share
+
+    def _part(self, unit: DeadlineUnit) -> float:
+        """The part of a time that is planned for an iteration in which it is expected to run."""
+        known = self._beyond.get(unit.name)
+        return self.share / (1 + float(np.mean(list(known)))) if known else self.share
 
     # As time passes
 
-    def look(self, units: Sequence[DeadlineUnit], now: float, blocked: float = 0.0) -> None:
+    def look(self, units: Sequence[DeadlineUnit], now: float, blocked: float | None = None) -> None:
         """See how fast streams move, close what time has closed, and plan anew if it is time to.
 
-        On their lane something else may run for as long as `blocked` when an iteration is released.
+        On their lane something else may run for as long as `blocked` when an iteration is released; None if there is
+        nothing else.
         """
-        self._units, self._feedback.blocked = units, blocked
+        self._units, self._alone, self._feedback.blocked = units, blocked is None, blocked or 0.0
         if not units:
             self.next = now + _LOOK
             return
@@ -263,7 +273,7 @@ class Timekeeper:
         self._planned = {unit.name: self.estimate(unit) for unit in self._units}
         for unit in self._units:
             planned = self._planned[unit.name]
-            unit.planned = planned.cost * self.wanted.share, planned.tuples
+            unit.planned = planned.cost * self.share, planned.tuples
         self.plan = self._feedback.reschedule(now, self._planned)
         self._pressing = False
         if self._trigger:
@@ -284,20 +294,19 @@ class Timekeeper:
         opened = found.opened
         model = entry.pieces * expected.a + expected.b * unit.weight(opened.taken, opened.beside)
         if opened.taken or opened.beside:
-            self._residuals.setdefault(unit.name, deque(maxlen=_RESIDUALS)).append(found.worked - model)
-            # An aggregate has as many results of a part of a window as of all; of a join, all partners have to stay.
-            share = entry.kept ** len(unit.evaluation.streams) if unit.evaluation.by_tuple else 1.0
-            unit.selectivity.observe(found.results, max(1.0, share * entry.tuples))
+            beyond = found.worked / model - 1 if model > 0 else 0.0
+            self._beyond.setdefault(unit.name, deque(maxlen=_BEYOND)).append(min(_FAR, max(0.0, beyond)))
+            unit.selectivity.observe(found.results, opened.counts, entry.kept)
         self.tallies.setdefault(unit.name, Tally()).take(entry)
         self._recorder.append(entry)
         if entry.missed:
             _log.info("query %s: %s", unit.name, entry.why)
-        self._tell(unit, entry, done.finished)
+        self._tell(unit, entry, opened.counts, done.finished)
 
-    def _tell(self, unit: DeadlineUnit, entry: Iterated, now: float) -> None:
+    def _tell(self, unit: DeadlineUnit, entry: Iterated, counts: Mapping[str, int], now: float) -> None:
         if self._trigger is None:
             return
-        whole = unit.deadline.weight * unit.selectivity.value * entry.tuples
+        whole = unit.deadline.weight * unit.selectivity.of(counts) * entry.tuples
         lost = whole if entry.missed else whole * (1 - entry.kept)
         told = [self._trigger.on(Due(unit.name, whole, lost), now), self._trigger.on(Finished(unit.name), now)]
         self._pressing = self._pressing or any(told) or (entry.missed and self.profile.hold == "clampx")

@@ -15,8 +15,10 @@ Row = Mapping[str, Any]
 _GAP = 1
 _WIDE_GAP = 2
 _ROOMY = 20
-_STYLES = {"failed": "bold red", "trying": "yellow", "paused": "yellow", "ended": "dim"}
+_STYLES = {"failed": "bold red", "trying": "yellow", "paused": "yellow", "ended": "dim", "late": "red"}
 _ON_TOP = ("failed", "trying")
+_SLIPPING = 0.01
+"""A class is late if more of its results than this part were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,8 @@ def view(snapshot: Row, width: int, height: int, note: str = "") -> Group:
         above += [*blank, _line(_budget(refreshing), width, "cyan")]
         above += _cut(_table(_TABLES, rows, width), max(3, space // 4), "tables")
     above += [_line(_problem(table), width, "yellow") for table in snapshot["tables"] if table["problem"]]
-    if any(each["share"] is not None for each in snapshot["classes"]):
-        rows = [{**each, "status": "", "reason": None} for each in snapshot["classes"]]
+    if any(each["share"] is not None or each["delay_target"] is not None for each in snapshot["classes"]):
+        rows = [{**each, "status": _punctual(each), "reason": None} for each in snapshot["classes"]]
         above += [*blank, *_cut(_table(_CLASSES, rows, width), max(3, space // 4), "classes")]
     if snapshot["deadlines"]:
         rows = [{**each, "status": "", "reason": None} for each in snapshot["deadlines"]]
@@ -140,6 +142,10 @@ def _budget(refreshing: Row) -> str:
 
 def _problem(table: Row) -> str:
     return f"table {table['name']}: {table['problem']}"
+
+
+def _punctual(cls: Row) -> str:
+    return "late" if (cls["late"] or 0.0) > _SLIPPING else ""
 
 
 def _urgency(query: Row) -> tuple[int, float, float, str]:

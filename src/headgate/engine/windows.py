@@ -1,4 +1,4 @@
-"""Windows of time: which windows a tuple belongs to, which panes a window has, when it closes.
+"""Windows of time or of rows: which windows a tuple belongs to, which panes a window has, when it closes.
 
 All times are whole microseconds since the epoch, and windows begin at multiples of the slide. The one rule, from
 which panes, joins, sessions and recovery follow: a tuple belongs to a window [start, end) if
@@ -8,6 +8,9 @@ which panes, joins, sessions and recovery follow: a tuple belongs to a window [s
 where `before` is the stream's watermark just before the tuple's train was logged. A window closes when the
 watermark reaches its end; the tuple is late for those that had closed when it came. This depends on the log alone,
 not on when which query ran.
+
+Over rows, the time of a tuple is its position in the stream, the watermark is how many tuples there are, and the
+first window begins with the first tuple.
 """
 
 import math
@@ -17,7 +20,9 @@ from typing import Literal
 
 from headgate.errors import InputError
 
-Time = Literal["event", "arrival"]
+Clock = Literal["event", "arrival"]
+Time = Literal["event", "arrival", "rows"]
+"""What windows go by."""
 
 NEVER = -(2**62)
 """The watermark of a stream that has no tuple yet."""
@@ -27,7 +32,7 @@ ENDED = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Windows of `size`, one every `slide`, over event or arrival time; all in microseconds."""
+    """Windows of `size`, one every `slide`: in microseconds of event or arrival time, or in rows."""
 
     size: int
     slide: int
@@ -36,7 +41,13 @@ class Window:
     def __post_init__(self) -> None:
         for what, length in (("size", self.size), ("slide", self.slide)):
             if length < 1:
-                raise InputError(f"a window's {what} is a microsecond or more", length, "Write it like 10s.")
+                least, such_as = ("row", "5 rows") if self.over_rows else ("microsecond", "10s")
+                raise InputError(f"a window's {what} is a {least} or more", length, f"Write it like {such_as}.")
+
+    @property
+    def over_rows(self) -> bool:
+        """Whether it counts rows."""
+        return self.time == "rows"
 
     @property
     def pane(self) -> int:
@@ -55,3 +66,7 @@ class Window:
         """The windows that a time is in, the first to close first; none where windows leave gaps."""
         for end in range(self.first_end(time), self.last_end(time) + 1, self.slide):
             yield end - self.size, end
+
+    def ends(self, closed: int, mark: int, rows: int) -> range:
+        """The ends of the windows over so many rows that a watermark has reached, behind one that has closed."""
+        return range(self.first_end(closed), min(mark, self.last_end(rows - 1)) + 1, self.slide)

@@ -7,6 +7,7 @@ from unittest import mock
 from headgate.engine.evaluation import by_panes
 from headgate.engine.log import stream
 from headgate.engine.log.manifest import Manifest
+from headgate.engine.sink.into_stream import IntoStream
 from headgate.engine.sink.json_lines import JsonLines
 from headgate.engine.sink.parquet_folder import ParquetFolder
 
@@ -20,6 +21,7 @@ STEPS = {
     "trains are dropped": (Manifest, "drop_trains"),
     "rows are staged as Parquet": (ParquetFolder, "stage"),
     "rows are staged as JSON lines": (JsonLines, "stage"),
+    "rows are staged for a stream": (IntoStream, "stage"),
     "Parquet is published": (ParquetFolder, "publish"),
     "JSON lines are published": (JsonLines, "publish"),
 }

@@ -36,6 +36,17 @@ QUERIES = {
         "window": "6s",
         "slide": "2s",
     },
+    "latest": {
+        "sql": "SELECT sym, sum(vol) AS vol, last(id) AS id FROM ticks GROUP BY sym",
+        "window": "40 rows",
+        "slide": "8 rows",
+    },
+    "picked": {"sql": "SELECT id, vol FROM ticks WHERE price > 90"},
+    "chained": {
+        "sql": "SELECT sum(vol) AS vol, max(id) AS id FROM picks",
+        "window": "5 rows",
+        "slide": "1 row",
+    },
     "top": {"sql": "SELECT id, price FROM ticks ORDER BY price DESC, id LIMIT 3", "window": "5s"},
     "pairs": {
         "sql": "SELECT t.id, n.id AS news FROM ticks t JOIN news n ON t.sym = n.sym WHERE n.score > 7 AND price > 50",
@@ -45,6 +56,8 @@ QUERIES = {
         "sql": "SELECT sym, count(*) AS n, sum(vol) AS vol FROM news GROUP BY sym, session_window(at, '2 seconds')",
     },
 }
+STREAMS = {"picked": "picks"}
+"""Queries whose results are a stream that others read."""
 LINES = ("sliding", "seventh")
 """Queries whose results are JSON lines; those of the others are Parquet folders."""
 
@@ -86,7 +99,8 @@ def companies():
 def sinks(out, queries=tuple(QUERIES)):
     """A sink for each query, in a folder."""
     lines = {name: sink.jsonl(Path(out) / f"{name}.jsonl") for name in queries if name in LINES}
-    return {name: lines.get(name) or sink.parquet(Path(out) / name) for name in queries}
+    streams = {name: sink.stream(STREAMS[name]) for name in queries if name in STREAMS}
+    return {name: lines.get(name) or streams.get(name) or sink.parquet(Path(out) / name) for name in queries}
 
 
 def register(engine, out, sinks, *, trains, every=0.0):
@@ -104,7 +118,7 @@ def register(engine, out, sinks, *, trains, every=0.0):
 
 def results(out, queries=tuple(QUERIES)):
     """What a reader finds in the sinks: each query's rows, as a multiset."""
-    return {name: Counter(_rows(Path(out), name)) for name in queries}
+    return {name: Counter(_rows(Path(out), name)) for name in queries if name not in STREAMS}
 
 
 def left_over(out):
@@ -116,10 +130,13 @@ def wanted(trains):
     """What the queries that look at one tuple at a time must give, without an engine."""
     table = pa.concat_tables([ticks(k) for k in range(trains)]).to_pylist()
     known = dict(zip(*companies().to_pydict().values(), strict=True))
+    picks = [t for t in table if t["price"] > 90]
+    fives = [(at, picks[at : at + 5]) for at in range(len(picks))]
     return {
         "dear": Counter((t["id"], t["sym"], t["price"] * t["vol"]) for t in table if t["price"] > 60),
         "cheap": Counter((t["id"], t["price"]) for t in table if t["price"] < 20),
         "seventh": Counter((t["id"], t["sym"].upper()) for t in table if t["id"] % 7 == 0),
+        "chained": Counter((at, at + 5, sum(t["vol"] for t in ts), ts[-1]["id"]) for at, ts in fives),
         "named": Counter((t["id"], known[t["sym"]]) for t in table if t["vol"] > 40 and t["sym"] in known),
     }
 

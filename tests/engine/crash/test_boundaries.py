@@ -8,10 +8,13 @@ import headgate as hg
 from engine.crash.hooks import STEPS, Crash, Doom, abandon
 from engine.crash.pipeline import left_over, register, results, sinks
 
-QUERIES = ("dear", "seventh", "sliding", "pairs", "visits")
+QUERIES = ("dear", "seventh", "sliding", "pairs", "visits", "picked", "chained")
 TRAINS = 24
-CALLS = {"trains are dropped": (1,), "queries join a cohort": (1, 2)}
-"""At which calls of a step after a start to crash; trains are dropped once a second, cohorts made at a start."""
+CALLS = {"trains are dropped": (1,), "queries join a cohort": (1, 2), "rows are staged for a stream": (1,)}
+"""At which calls of a step after a start to crash.
+
+Trains are dropped once a second, cohorts made at a start, and few runs have rows for the one stream of results.
+"""
 
 
 @pytest.fixture(scope="module")

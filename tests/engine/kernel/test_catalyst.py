@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from engine.kernel.against_spark import Sides
+from headgate.engine.evaluation.protocol import edges
 from headgate.engine.kernel.ir import Call, Column, Grouping, Literal, Lookup, Part, Segment
 from headgate.engine.sql.catalyst import NotFusableError, segment
 from headgate.engine.sql.plan import Catalog, Relation
@@ -202,6 +203,7 @@ def test_both_halves_of_a_window_aggregate_are_segments(sides, sql):
     used = {"t": [*ROWS.column_names, "_pane"]}
     whole = sides.views.prepare(sql, used)
     partial = sides.views.prepare(halves.partial, used)
-    final = sides.views.prepare(halves.final, used, whole.schema, partial.schema)
+    panes = pa.schema([*partial.schema, *edges(halves.window)])
+    final = sides.views.prepare(halves.final, used, whole.schema, panes)
     assert segment(partial.frame).source == "t"
     assert segment(final.frame).source == "__panes"

@@ -1,11 +1,14 @@
+import signal
 import sqlite3
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.engine.log.manifest import Manifest, Moved, Passed, Progress, StoredTrain
+from headgate.engine.log.manifest import Manifest, Moved, Passed, Progress, StoredTrain, peek
 from headgate.engine.windows import ENDED, NEVER
 from headgate.errors import InputError
 from headgate.shed.droppers import Drop
@@ -118,10 +121,10 @@ def test_a_manifest_of_a_later_version_is_refused_and_let_go_of(path):
     with sqlite3.connect(path) as db:
         db.execute("UPDATE meta SET value = '99'")
     db.close()
-    with pytest.raises(InputError, match="format of version 4 or before; got version 99") as refused:
+    with pytest.raises(InputError, match="format of version 5 or before; got version 99") as refused:
         Manifest(path)
     db = sqlite3.connect(path, timeout=0)
-    db.execute("UPDATE meta SET value = '4'")
+    db.execute("UPDATE meta SET value = '5'")
     db.commit()
     db.close()
     Manifest(path).close()
@@ -287,6 +290,87 @@ def test_whatever_joins_and_leaves_every_query_has_its_own_position_and_count(tm
     made.close()
 
 
+# Manifests that others may look into.
+
+
+def test_somebody_else_sees_all_of_the_queries_at_any_time(path):
+    made = Manifest(path, alone=False)
+    begin = Progress(2, {"s": 4}, 7, 8, {}, {"part": 1}, 30, 40, 5, 6)
+    made.enter_many([("q", {"sql": "x"}, begin), ("p", {}, Progress(cursors={"s": 4}))], {"q": "3"})
+    made.thin("q", "s", 4, Drop(25))
+    made.open_iteration("q", 99, 0.5)
+    made.commit([], shared={"board": {"run": 3}})
+    seen = peek(path)
+    assert seen.definitions == {"q": {"sql": "x"}, "p": {}}
+    assert seen.progress == {"q": begin, "p": Progress(cursors={"s": 4})}
+    assert seen.instances == {"q": "3", "p": ""}
+    assert seen.rates == {"q": {"s": [(4, Drop(25))]}}
+    assert (seen.iterations, seen.shared) == ({"q": (99, 0.5)}, {"board": {"run": 3}})
+    with made._transaction():
+        made._db.execute("DELETE FROM query")
+        # As it was committed, whatever is under way.
+        assert peek(path) == seen
+        made._db.execute("INSERT INTO query (name, definition, closed, low) VALUES ('x', '{}', 0, 0)")
+        assert peek(path) == seen
+    assert set(peek(path).progress) == {"x"}
+    made.close()
+    assert set(peek(path).progress) == {"x"}
+    Manifest(path).close()
+
+
+def test_a_folder_that_others_may_look_into_has_one_engine_all_the_same(path):
+    made = Manifest(path, alone=False)
+    with pytest.raises(InputError, match=r"one engine at a time; got .*, which is taken\. Stop the other one"):
+        Manifest(path, alone=False)
+    made.close()
+    Manifest(path, alone=False).close()
+
+
+def test_what_is_locked_is_read_from_a_copy(path):
+    made = Manifest(path)
+    made.enter("q", {}, Progress(cursors={"s": 4}))
+    # Its owner wants it alone, so nobody else gets in.
+    assert set(peek(path).progress) == {"q"}
+    made.close()
+
+
+@pytest.mark.parametrize("text", [None, "something else"])
+def test_what_is_no_manifest_cannot_be_looked_into(path, text):
+    if text:
+        path.write_text(text * 100)
+    with pytest.raises(InputError, match="a manifest of an engine"):
+        peek(path)
+
+
+@pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL])
+def test_the_last_commit_is_seen_of_who_sleeps_in_the_middle_of_one_or_is_dead(path, how):
+    program = f"""
+import pathlib, time
+from headgate.engine.log.manifest import Manifest, Progress
+made = Manifest(pathlib.Path({str(path)!r}), alone=False)
+made.enter("q", {{}}, Progress(cursors={{"s": 4}}))
+with made._transaction() as db:
+    db.execute("DELETE FROM query")
+    print("now", flush=True)
+    time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        try:
+            process.stdout.readline()
+            process.send_signal(how)
+            if how == signal.SIGKILL:
+                process.wait()
+            assert peek(path).progress == {"q": Progress(cursors={"s": 4})}
+            if how == signal.SIGSTOP:
+                with pytest.raises(InputError, match="which is taken"):
+                    Manifest(path, alone=False)
+        finally:
+            process.kill()
+    made = Manifest(path, alone=False)
+    assert made.names() == {"q"}
+    made.close()
+
+
 # Older versions.
 
 FIRST_VERSION = """
@@ -310,7 +394,7 @@ def test_rates_of_the_third_version_drop_by_chance_as_they_did(path):
     Manifest(path).close()
     db = sqlite3.connect(path)
     db.executescript("""
-        DROP TABLE thinned; DROP TABLE letter;
+        DROP TABLE thinned; DROP TABLE letter; ALTER TABLE query DROP COLUMN instance;
         CREATE TABLE thinned (
             owner TEXT, stream TEXT, first INTEGER, percent INTEGER, PRIMARY KEY (owner, stream, first)
         ) WITHOUT ROWID;

@@ -30,6 +30,12 @@ def test_a_pipeline_has_streams_tables_and_queries(folder):
     assert (vwap.cls, repr(vwap.sink)) == ("default", "discard()")
 
 
+def test_a_window_may_be_of_rows(folder):
+    text = SMALL.replace("10s", "5 rows").replace("slide: 2s", "slide: 1 row").replace("    time: event\n", "")
+    vwap = written(text).queries["vwap"]
+    assert (vwap.window, vwap.slide, vwap.time) == ("5 rows", "1 rows", None)
+
+
 def test_what_a_pipeline_does_not_say_has_a_default(folder):
     loaded = written("streams: {ticks: {source: ticks}}\nqueries: {all: {sql: SELECT * FROM ticks}}", "fast.yaml")
     assert (loaded.name, loaded.state, loaded.lanes, loaded.master) == ("fast", Path("fast.state"), "auto", None)
@@ -189,6 +195,30 @@ def test_an_engine_gets_streams_first_then_tables_then_queries(folder):
         "start": "now",
     }
     assert (vwap[3]["window"], vwap[3]["slide"], vwap[3]["time"], vwap[3]["limit"]) == (10, 2, "event", 30)
+
+
+CHAIN = """\
+streams: {ticks: {source: ticks, event_time: ts}}
+queries:
+  third: {sql: SELECT v FROM b, sink: console}
+  second: {sql: SELECT v FROM A, sink: {stream: b}}
+  other: {sql: SELECT sym FROM ticks}
+  first: {sql: SELECT vol AS v FROM ticks, sink: {stream: {name: a, event_time: ts, delay: 1s, idle: 5s}}}
+"""
+
+
+def test_queries_whose_results_others_read_come_first(folder):
+    engine = Notes()
+    loaded = written(CHAIN)
+    build(loaded, engine)
+    assert [name for what, name, *_ in engine.calls if what == "query"] == ["first", "second", "third", "other"]
+    into = loaded.queries["first"].sink
+    assert (repr(into), into.event_time, into.delay, into.idle) == ("stream('a')", "ts", 1, 5)
+
+
+def test_results_that_go_round_in_a_circle_are_refused(folder):
+    with pytest.raises(InputError, match="no query reads its own results; got third -> second -> third"):
+        written(CHAIN.replace("FROM A", "FROM c").replace("sink: console", "sink: {stream: c}"))
 
 
 TABLES = """

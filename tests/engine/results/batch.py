@@ -35,8 +35,8 @@ class Batch:
         for stream in self.streams(entry):
             spans = self._spans(entry, [stream])
             edges = {"window_start": [s for s, _ in spans], "window_end": [e for _, e in spans]}
-            self._view("spans", pa.table({k: pa.array(v, pa.int64()).cast(_STAMP) for k, v in edges.items()}))
-            time = "arrived" if entry.time == "arrival" else TIMES[stream][0]
+            self._view("spans", pa.table({k: pa.array(v, pa.int64()).cast(_edge(entry)) for k, v in edges.items()}))
+            time = _time(entry, stream)
             joined = self.spark.sql(
                 f"SELECT * FROM spans JOIN {stream}_log ON {time} >= window_start AND {time} < window_end"
             )
@@ -52,7 +52,7 @@ class Batch:
                 log = self.logs[stream].filter(pa.array((times >= start) & (times < end)))
                 self._view(stream, _plain(log))
             rows = self._run(entry.sql)
-            edges = [pa.repeat(pa.scalar(edge, _STAMP), len(rows)) for edge in (start, end)]
+            edges = [pa.repeat(pa.scalar(edge, _edge(entry)), len(rows)) for edge in (start, end)]
             names = ["window_start", "window_end", *rows.column_names]
             found.append(pa.Table.from_arrays([*edges, *rows.columns], names=names))
         for stream in streams:
@@ -60,17 +60,15 @@ class Batch:
         return pa.concat_tables(found)
 
     def _spans(self, entry, streams):
-        """The windows in which one of the streams has a tuple."""
-        size = round(seconds(entry.window, "window") * 1e6)
-        slide = round(seconds(entry.slide or entry.window, "slide") * 1e6)
+        """The windows in which one of the streams has a tuple; over rows, from the first tuple on."""
+        size, slide = (_length(entry, each) for each in (entry.window, entry.slide or entry.window))
         times = np.concatenate([self._times(entry, stream) for stream in streams])
-        first = (int(times.min()) - size) // slide * slide
+        first = 0 if entry.over_rows else (int(times.min()) - size) // slide * slide
         spans = [(start, start + size) for start in range(first, int(times.max()) + 1, slide)]
         return [(start, end) for start, end in spans if ((times >= start) & (times < end)).any()]
 
     def _times(self, entry, stream):
-        column = "arrived" if entry.time == "arrival" else TIMES[stream][0]
-        return pc.cast(self.logs[stream].column(column), pa.int64()).to_numpy()
+        return pc.cast(self.logs[stream].column(_time(entry, stream)), pa.int64()).to_numpy()
 
     @staticmethod
     def streams(entry):
@@ -82,6 +80,19 @@ class Batch:
 
     def _run(self, sql):
         return self.spark.sql(sql).toArrow()
+
+
+def _time(entry, stream):
+    """The column that the windows of a query go by."""
+    return "n" if entry.over_rows else "arrived" if entry.time == "arrival" else TIMES[stream][0]
+
+
+def _edge(entry):
+    return pa.int64() if entry.over_rows else _STAMP
+
+
+def _length(entry, text):
+    return int(text.split()[0]) if entry.over_rows else round(seconds(text, "window") * 1e6)
 
 
 def with_positions(table, arrived=None):

@@ -3,6 +3,7 @@
 An entry of a .sql file is a line `-- name key=value ...`, the continuous query, and, if it is another text, the batch
 query; both end in `;`. The batch reads the streams by name; `<stream>_log` also has `n`, the position, and `arrived`;
 `<stream>_windowed` has those, and each tuple once for every window that it is in, with window_start and window_end.
+A window over rows is written with an underscore: 5_rows.
 Without a batch query the given one is run over the whole input or, if it has a window, over each window's tuples.
 """
 
@@ -27,6 +28,10 @@ class Entry:
     empty: bool = False
 
     @property
+    def over_rows(self):
+        return self.window is not None and self.window.endswith("rows")
+
+    @property
     def options(self):
         """As Engine.query() takes them."""
         given = {"window": self.window, "slide": self.slide, "time": self.time}
@@ -42,6 +47,7 @@ def entries(text):
 def _entry(name, options, body):
     sql, *batch = [part.strip() for part in body.split(";") if part.strip()]
     given = dict(option.split("=") for option in options.split())
+    given |= {key: given[key].replace("_", " ") for key in ("window", "slide") if key in given}
     within, empty = float(given.pop("within", 0.0)), given.pop("empty", "no") == "yes"
     return Entry(name, sql, *batch, **given, within=within, empty=empty)
 

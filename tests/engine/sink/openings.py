@@ -9,9 +9,9 @@ from headgate.engine.sink.protocol import Opening
 SCHEMA = pa.schema([("sym", pa.string()), ("value", pa.int64())])
 
 
-def opening(last=None, *, query="big", schema=SCHEMA, spark=None, sync=False):
+def opening(last=None, *, query="big", schema=SCHEMA, spark=None, sync=False, instance=""):
     """Receipts come back as the manifest keeps them, which is as JSON."""
-    return Opening(query, schema, spark, None if last is None else json.loads(json.dumps(last)), sync)
+    return Opening(query, schema, spark, None if last is None else json.loads(json.dumps(last)), sync, instance)
 
 
 def opened(sink, last=None, **given):

@@ -72,6 +72,18 @@ def test_the_console_says_nothing_of_runs_without_rows():
     assert printed.getvalue() == ""
 
 
+def test_what_is_printed_to_a_file_is_as_wide_as_its_columns_need():
+    printed = io.StringIO()
+    names = ("window_start", "window_end", "sym", "value", "_kept")
+    types = (pa.timestamp("us", "UTC"), pa.timestamp("us", "UTC"), pa.string(), pa.float64(), pa.float64())
+    schema = pa.schema(list(zip(names, types, strict=True)))
+    start = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    rows = pa.table([[start], [start + dt.timedelta(seconds=5)], ["AAA"], [104483529.5], [1.0]], schema=schema)
+    run(opened(sink.console(file=printed), schema=schema), 1, rows)
+    for part in (*names, "2026-01-01 00:00:05Z", "AAA", "1.04484e+08"):
+        assert part in printed.getvalue()
+
+
 def test_the_console_prints_to_standard_output_unless_told_otherwise(capsys):
     run(opened(sink.console()), 1, table(1))
     assert "big, run 1: 1 row" in capsys.readouterr().out

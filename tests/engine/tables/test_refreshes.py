@@ -224,6 +224,23 @@ def test_parts_that_queries_look_up_more_often_are_refreshed_more_often(engine, 
     until(lambda: 3 * seen("< 2").every < seen("≥ 6").every)
 
 
+@pytest.mark.parametrize(
+    ("on", "shares"),
+    [("s.k = d.k", [2 / 3, 1 / 3, 0, 0]), ("s.k <= d.k AND s.k >= d.k", [1 / 4] * 4)],
+    ids=["by a column", "not to be told"],
+)
+def test_what_queries_on_spark_look_up_is_told_by_the_columns_that_they_join_on(engine, fed, on, shares):
+    engine.table("d", Elsewhere(8), parts=table.ranges("k", 2, 4, 6))
+    engine.query("joined", f"SELECT named_struct('v', s.v) AS v, d.version FROM s JOIN d ON {on}")
+    assert engine.queries["joined"].why_not
+    engine.start("fcfs")
+    fed.feed(30)
+    caught_up(engine, "joined", position=30)
+    until(lambda: engine._refresher._refreshing._accesses.profile.frequencies)
+    found = engine._refresher.estimates(time.time())
+    assert [each.share for each in found.values()] == pytest.approx(shares)
+
+
 def test_the_status_says_how_fresh_a_table_is_and_what_of_the_budget_was_used(engine, fed, elsewhere):
     engine.table("d", elsewhere)
     engine.query("joined", JOINED)

@@ -13,8 +13,17 @@ import pyarrow as pa
 
 from headgate.control.deadlines.keeping import kept_count
 from headgate.engine.evaluation.closed import Closed, ClosedWindows
-from headgate.engine.evaluation.per_window import EDGES, with_edges
-from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, Warm, stream_input, with_kept
+from headgate.engine.evaluation.per_window import with_edges
+from headgate.engine.evaluation.protocol import (
+    Execute,
+    Setting,
+    Step,
+    Waiting,
+    Warm,
+    edges,
+    stream_input,
+    with_kept,
+)
 from headgate.engine.log.manifest import Progress
 from headgate.engine.log.stream import Extent, write
 from headgate.engine.reader import JobInput, StreamInput
@@ -30,14 +39,20 @@ _FURTHER, _LONG_ENOUGH, _FIRST_ENOUGH = 8, 0.05, 0.2
 
 The first run also loads what it needs, and only counts if it takes far longer than that.
 """
+_BESIDE = 4
+"""So many times as many are tried of what is only joined with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a piece costs by the tuples of the stream that is divided, and what one `beside` them costs of that."""
+    """What a piece costs by the tuples of the stream that is divided, and what one `beside` them costs of that.
+
+    So many `tuples` were the most that were tried, in such as one of that stream.
+    """
 
     cost: Cost
-    beside: float = 1.0
+    beside: float
+    tuples: float
 
 
 @dataclass(slots=True)
@@ -97,11 +112,13 @@ class IterationEvaluation:
         whole = self._setting.prepare(plan.sql)
         if isinstance(plan, ByPanes):
             self._piece = self._setting.prepare(plan.partial)
-            final = self._setting.prepare(plan.final, whole.schema, self._piece.schema)
+            panes = pa.schema([*self._piece.schema, *edges(plan.window)])
+            final = self._setting.prepare(plan.final, whole.schema, panes)
             self._final, self.schema = final, final.schema
         else:
             self._piece = self._final = whole
-            self.schema = pa.schema([*EDGES, *whole.schema, *([pa.field(KEPT, pa.float64())] if plan.kept else [])])
+            thinned = [pa.field(KEPT, pa.float64())] if plan.kept else []
+            self.schema = pa.schema([*edges(plan.window), *whole.schema, *thinned])
 
     def begin(self, positions: Mapping[str, int]) -> Progress:
         """Start with the first window that begins behind everything that has come before."""
@@ -146,6 +163,14 @@ class IterationEvaluation:
         self._opened = None
         return Step(rows, np.full(rows.num_rows, closed.at), moved, read, self._shed(opened))
 
+    def stop_at(self, end: int) -> None:
+        """Close no window that ends later."""
+        self._windows.until = end
+
+    def stopped(self, progress: Progress) -> bool:
+        """Whether all windows up to there are closed."""
+        return self._windows.stopped(progress)
+
     def needed(self, progress: Progress, stream: str) -> int:
         """The first train with tuples of a window that is not finished."""
         return self._windows.needed(progress, stream)
@@ -174,23 +199,36 @@ class IterationEvaluation:
         return min(log.head for log in self._logs.values())
 
     def trial(self, execute: Warm, empty: float) -> Tried:
-        """What a piece costs, by runs over nothing and then over more and more of the newest tuples.
+        """What an iteration of one piece costs, by runs over more and more of the newest tuples.
 
-        An `empty` run took so many seconds before.
+        One over nothing has taken the `empty` seconds, of late.
         """
         most, n = min(self.least, MOST_TRIED), 1
-        a = min(empty, self._timed(0, 0, execute))
+        # Half of it was the job that puts panes together.
+        a = empty / 2 if self._by_panes else empty
         took = self._timed(n, n, execute)
         while n < most and took - a < (_LONG_ENOUGH if n > 1 else _FIRST_ENOUGH):
             n = min(most, _FURTHER * n)
             took = self._timed(n, n, execute)
         others = len(self.streams) - (self.divided is not None)
-        # A tuple that is only joined with may be far cheaper than one of the stream whose conditions are costly.
-        without = self._timed(1, n, execute) if self.divided and others else a
-        across, beside = (took - without) / n, max(0.0, without - a) / max(1, n * others)
-        if not self.divided or across <= 0:
-            return Tried(Cost(a, max(0.0, took - a) / (n * len(self.streams))))
-        return Tried(Cost(a, across), min(1.0, beside / across))
+        if not self.divided or not others:
+            n *= len(self.streams)
+            return Tried(Cost(empty, max(0.0, took - a) / n), 1.0, n)
+        # A tuple that is only joined with may be far cheaper than one of the stream whose conditions are costly: so
+        # cheap that few of them are lost in what runs vary by.
+        more = min(self.least, _BESIDE * n)
+        beside = max(0.0, self._timed(1, more, execute) - a) / (more * others)
+        across = max(0.0, took - a - n * others * beside) / n
+        if across <= beside:
+            each = max(0.0, took - a) / (n * len(self.streams))
+            return Tried(Cost(a, each), 1.0, n * len(self.streams))
+        return Tried(Cost(a, across), beside / across, n + n * others * beside / across)
+
+    def empty(self, execute: Warm) -> float:
+        """The seconds that an iteration over nothing takes."""
+        began = time.perf_counter()
+        self.warm(execute)
+        return time.perf_counter() - began
 
     def _timed(self, n: int, beside: int, execute: Warm) -> float:
         began = time.perf_counter()
@@ -253,8 +291,8 @@ class IterationEvaluation:
         self._setting.folder.mkdir(parents=True, exist_ok=True)
         file = self._setting.folder / "iteration.arrow"
         write(rows, file, sync=False)
-        edges = (opened.closed.start, opened.closed.end)
-        return execute(self._final, JobInput(panes=(str(file),), windows=(edges,)))
+        window = (opened.closed.start, opened.closed.end)
+        return execute(self._final, JobInput(panes=(str(file),), windows=(window,)))
 
 
 def _sampled(given: StreamInput, extent: Extent, kept: float) -> StreamInput:

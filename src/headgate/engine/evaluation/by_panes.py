@@ -7,12 +7,26 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, Warm, micros, queued, stream_input
+from headgate.engine.evaluation.protocol import (
+    NOTHING,
+    Execute,
+    Setting,
+    Step,
+    Waiting,
+    Warm,
+    edges,
+    micros,
+    queued,
+    stream_input,
+)
 from headgate.engine.log.manifest import Progress
 from headgate.engine.log.stream import write
 from headgate.engine.reader import JobInput
 from headgate.engine.sql.plan import ByPanes
-from headgate.engine.windows import NEVER
+from headgate.engine.windows import ENDED, NEVER
+
+_WINDOWS, _PANES = 10_000, 2_000_000
+"""So many windows over rows are closed at a time, and of so many panes in all, each counted in all its windows."""
 
 
 class PaneEvaluation:
@@ -24,13 +38,15 @@ class PaneEvaluation:
         self._log = setting.logs[plan.stream]
         self._shape = (plan.window.size, plan.window.slide)
         self._newest = -1
+        self.until = ENDED
         self.prepare()
 
     def prepare(self) -> None:
         """Plan both halves; the results have the types of the query as it was given."""
         whole = self._setting.prepare(self.plan.sql)
         self.partial = self._setting.prepare(self.plan.partial)
-        self.final = self._setting.prepare(self.plan.final, whole.schema, self.partial.schema)
+        panes = pa.schema([*self.partial.schema, *edges(self.plan.window)])
+        self.final = self._setting.prepare(self.plan.final, whole.schema, panes)
         self.schema = self.final.schema
 
     def begin(self, positions: Mapping[str, int]) -> Progress:
@@ -43,6 +59,8 @@ class PaneEvaluation:
     def waiting(self, progress: Progress) -> Waiting:
         """The tuples behind the cursor; where there are none, windows that time has closed."""
         cursor = progress.cursors[self.plan.stream]
+        if progress.closed >= self.until:
+            return NOTHING
         found = queued(self._log, cursor)
         if found.pending or not (due := self._due(progress, self._log.head)):
             return found
@@ -75,16 +93,16 @@ class PaneEvaluation:
         rows, due = self.schema.empty_table(), np.empty(0)
         if close is None:
             return Step(rows, due, moved, high - low)
-        mark = log.watermark(window.time, high)
+        mark = min(self.until, log.watermark(window.time, high))
         if mark > progress.closed and (windows := self._due(moved, high)):
             moved = self.settle(moved)
-            rows = close(self._panes_of(moved, windows))
+            rows = pa.concat_tables(close(self._panes_of(moved, some)) for some in self._some(windows))
             ends = micros(rows.column("window_end"))
             at = {end: self._closed_at(end) for _, end in windows}
             due = np.array([at[int(end)] for end in ends])
         closed = max(progress.closed, mark)
         kept = {run: starts for run, starts in moved.panes.items() if window.last_end(starts[-1]) > closed}
-        open_still = tuple(each for each in moved.fresh if window.last_end(_starts(each)[-1]) > closed)
+        open_still = tuple(each for each in moved.fresh if window.last_end(self._starts(each)[-1]) > closed)
         return Step(rows, due, replace(moved, closed=closed, panes=kept, fresh=open_still), high - low)
 
     def settle(self, progress: Progress) -> Progress:
@@ -96,7 +114,15 @@ class PaneEvaluation:
         run = max(progress.run, self._newest, *progress.panes) + 1
         self._newest = run
         write(partial, self._file(run), sync=self._log.sync)
-        return replace(progress, panes={**progress.panes, run: _starts(partial)}, fresh=())
+        return replace(progress, panes={**progress.panes, run: self._starts(partial)}, fresh=())
+
+    def stop_at(self, end: int) -> None:
+        """Close no window that ends later."""
+        self.until = end
+
+    def stopped(self, progress: Progress) -> bool:
+        """Whether all windows up to there are closed."""
+        return progress.closed >= self.until
 
     def needed(self, progress: Progress, stream: str) -> int:
         """Nothing before the cursor: the rest is in the panes."""
@@ -123,17 +149,25 @@ class PaneEvaluation:
         files = [
             str(self._file(run)) for run, starts in progress.panes.items() if starts[0] < last and starts[-1] >= first
         ]
-        return JobInput(panes=tuple(files), windows=tuple(windows))
+        return JobInput(panes=tuple(files), windows=tuple(windows), over_rows=self.plan.window.over_rows)
+
+    def _some(self, windows: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+        """Those that are closed at a time: there may be as many windows over rows as rows, and a pane in each."""
+        window = self.plan.window
+        n = max(1, min(_WINDOWS, _PANES // window.size)) if window.over_rows else len(windows)
+        return [windows[at : at + n] for at in range(0, len(windows), n)]
 
     def _due(self, progress: Progress, position: int) -> list[tuple[int, int]]:
         """The windows with tuples that the watermark has reached and that are not closed yet, in their order."""
         window = self.plan.window
-        mark = self._log.watermark(window.time, position)
+        mark = min(self.until, self._log.watermark(window.time, position))
         if mark <= progress.closed:
             return []
+        if window.over_rows:
+            return [(end - window.size, end) for end in window.ends(progress.closed, mark, position)]
         found = {
             each
-            for starts in (*progress.panes.values(), *map(_starts, progress.fresh))
+            for starts in (*progress.panes.values(), *map(self._starts, progress.fresh))
             for pane in starts
             for each in window.of(pane)
             if progress.closed < each[1] <= mark
@@ -147,7 +181,7 @@ class PaneEvaluation:
         self._setting.folder.mkdir(parents=True, exist_ok=True)
         return self._setting.folder / f"{run:012d}.arrow"
 
-
-def _starts(partial: pa.Table) -> tuple[int, ...]:
-    """The panes of partial results."""
-    return tuple(int(pane) for pane in np.unique(partial.column("_pane").to_numpy()))
+    def _starts(self, partial: pa.Table) -> tuple[int, ...]:
+        """The panes of partial results; of rows, where each may have a pane of its own, the first and the last."""
+        found = np.unique(partial.column("_pane").to_numpy())
+        return tuple(int(pane) for pane in (found[[0, -1]] if self.plan.window.over_rows else found))

@@ -25,6 +25,7 @@ class ClosedWindows:
 
     def __init__(self, logs: Mapping[str, StreamLog], window: Window) -> None:
         self._logs, self._window = logs, window
+        self.until = ENDED
         # The policy, the lane and whoever looks at the status ask at the same time.
         self._lock = threading.Lock()
         self._open: set[int] = set()
@@ -39,8 +40,10 @@ class ClosedWindows:
     def next(self, progress: Progress) -> Closed | None:
         """The next window that has closed in all streams."""
         window = self._window
+        if window.over_rows:
+            return self._next_of_rows(progress)
         # The watermark first: windows of a train that comes in between must not be passed over.
-        mark = min(log.watermark(window.time) for log in self._logs.values())
+        mark = min(self.until, *(log.watermark(window.time) for log in self._logs.values()))
         with self._lock:
             self._scan(progress)
             end = min((end for end in self._open if progress.closed < end <= mark), default=None)
@@ -78,10 +81,24 @@ class ClosedWindows:
         """Where the tuples of a window are, by stream."""
         return {n: log.extent(closed.start, closed.end, self._window.time) for n, log in self._logs.items()}
 
+    def stopped(self, progress: Progress) -> bool:
+        """Whether no window is left up to where they stop."""
+        marks = (log.watermark(self._window.time) for log in self._logs.values())
+        return all(mark >= self.until for mark in marks) and self.next(progress) is None
+
     def needed(self, progress: Progress, stream: str) -> int:
         """The first train with tuples of a window that has not closed."""
         start = progress.closed - self._window.size
         return min(progress.cursors[stream], self._logs[stream].first_since(start, self._window.time))
+
+    def _next_of_rows(self, progress: Progress) -> Closed | None:
+        """The next window of rows: there are as many as rows, and which they are follows from their number."""
+        (log,) = self._logs.values()
+        head = log.head
+        ends = self._window.ends(progress.closed, log.watermark("rows", head), head)
+        if not ends:
+            return None
+        return Closed(ends[0] - self._window.size, ends[0], log.reached(ends[0], "rows").arrived_last / 1e6)
 
     def _behind(self, progress: Progress, closed: Closed) -> dict[str, int]:
         time = self._window.time
@@ -90,7 +107,8 @@ class ClosedWindows:
     def _left(self, progress: Progress) -> Waiting:
         """At the end of all streams, the tuples that no window has: those that came late, or into a gap."""
         behind = {name: at for name, at in progress.cursors.items() if at < self._logs[name].head}
-        if not behind or any(log.watermark(self._window.time) < ENDED for log in self._logs.values()):
+        marks = (log.watermark(self._window.time) for log in self._logs.values())
+        if not behind or self.until < ENDED or any(mark < ENDED for mark in marks):
             return NOTHING
         pending = sum(self._logs[name].head - at for name, at in behind.items())
         return Waiting(pending, min(self._logs[name].oldest(at) for name, at in behind.items()), min(behind.values()))

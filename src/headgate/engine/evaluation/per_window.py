@@ -6,14 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from headgate.engine.evaluation.closed import Closed, ClosedWindows
-from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, Warm, with_kept
+from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, Warm, edges, with_kept
 from headgate.engine.log.manifest import Progress
-from headgate.engine.log.stream import STAMP
 from headgate.engine.reader import JobInput
 from headgate.engine.sql.hidden import KEPT
 from headgate.engine.sql.plan import PerWindow
-
-EDGES = (pa.field("window_start", STAMP), pa.field("window_end", STAMP))
 
 
 class WindowEvaluation:
@@ -29,7 +26,7 @@ class WindowEvaluation:
         """Plan the text."""
         self._prepared = self._setting.prepare(self.plan.sql)
         thinned = [pa.field(KEPT, pa.float64())] if self.plan.kept else []
-        self.schema = pa.schema([*EDGES, *self._prepared.schema, *thinned])
+        self.schema = pa.schema([*edges(self.plan.window), *self._prepared.schema, *thinned])
 
     def begin(self, positions: Mapping[str, int]) -> Progress:
         """Start with the first window that begins behind everything that has come before."""
@@ -49,6 +46,14 @@ class WindowEvaluation:
         rows = with_edges(with_kept(rows, execute.kept) if self.plan.kept else rows, closed, self.schema)
         return Step(rows, np.full(rows.num_rows, closed.at), moved, read)
 
+    def stop_at(self, end: int) -> None:
+        """Close no window that ends later."""
+        self._windows.until = end
+
+    def stopped(self, progress: Progress) -> bool:
+        """Whether all windows up to there are closed."""
+        return self._windows.stopped(progress)
+
     def needed(self, progress: Progress, stream: str) -> int:
         """The first train with tuples of a window that has not closed."""
         return self._windows.needed(progress, stream)
@@ -67,5 +72,5 @@ class WindowEvaluation:
 
 def with_edges(rows: pa.Table, closed: Closed, schema: pa.Schema) -> pa.Table:
     """Rows that say of which window they are."""
-    edges = [pa.repeat(pa.scalar(edge, STAMP), rows.num_rows) for edge in (closed.start, closed.end)]
-    return pa.Table.from_arrays([*edges, *rows.columns], schema=schema)
+    of = [pa.repeat(pa.scalar(edge, schema.types[0]), rows.num_rows) for edge in (closed.start, closed.end)]
+    return pa.Table.from_arrays([*of, *rows.columns], schema=schema)

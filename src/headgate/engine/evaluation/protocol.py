@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from headgate.engine.log.manifest import Progress
 from headgate.engine.log.stream import ARRIVAL, STAMP, Slice, StreamLog
 from headgate.engine.prepared import Prepared, Views
-from headgate.engine.reader import HIDDEN, JobInput, StreamInput
+from headgate.engine.reader import HIDDEN, POSITION, JobInput, StreamInput
 from headgate.engine.sql.columns import used
 from headgate.engine.sql.hidden import KEPT
-from headgate.engine.windows import Time
+from headgate.engine.windows import Time, Window
 from headgate.shed.droppers import UNSHED
 
 
@@ -130,13 +130,23 @@ class Evaluation(Protocol):
         """Run over no tuples: Spark compiles, and the time of an empty job shows."""
 
 
+def edges(window: Window) -> tuple[pa.Field, pa.Field]:
+    """The columns that say of which window a row is: times, or positions."""
+    kind = pa.int64() if window.over_rows else STAMP
+    return pa.field("window_start", kind), pa.field("window_end", kind)
+
+
 def stream_input(log: StreamLog, slices: Collection[Slice], time: Time | None) -> StreamInput:
     """A stream's part of a job's input."""
-    found = tuple(
-        (s.file, s.offset, s.count, s.first, s.arrival_before if time == "arrival" else s.event_before, UNSHED)
-        for s in slices
-    )
-    return StreamInput(found, None if time is None else ARRIVAL if time == "arrival" else log.event_time)
+    found = tuple((s.file, s.offset, s.count, s.first, _before(s, time), UNSHED) for s in slices)
+    columns = {None: None, "event": log.event_time, "arrival": ARRIVAL, "rows": POSITION}
+    return StreamInput(found, columns[time])
+
+
+def _before(part: Slice, time: Time | None) -> int:
+    if time == "rows":
+        return part.first
+    return part.arrival_before if time == "arrival" else part.event_before
 
 
 def micros(column: pa.ChunkedArray) -> NDArray[np.int64]:

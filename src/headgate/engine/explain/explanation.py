@@ -178,7 +178,11 @@ def _unit(kin: Kin, members: Sequence[Compiled], riding: int) -> Unit:
 
 
 def spelled(window: Window) -> str:
-    size, slide = (f"{micros / 1e6:g}s" for micros in (window.size, window.slide))
+    """A window as one writes it."""
+    if window.over_rows:
+        size, slide = (f"{n} row{'s' if n > 1 else ''}" for n in (window.size, window.slide))
+    else:
+        size, slide = (f"{micros / 1e6:g}s" for micros in (window.size, window.slide))
     return size if window.size == window.slide else f"{size} every {slide}"
 
 

@@ -12,14 +12,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.control.regime import Given, regime
+from headgate.control.regime import Given, Regime, regime
 from headgate.model.operator import Cost
+from headgate.model.qos import LatencyGraph
 from headgate.model.unit import Unit
 from headgate.monitor.statistics import known
 from headgate.policy.classes.scheduler import ByClass
 from headgate.policy.registry import create
 from headgate.policy.statement import PriorityPolicy
-from headgate.policy.worthwhile import unripe
+from headgate.policy.worthwhile import due_in, unripe
 from headgate.record import Life, Managed, Planned, Ran, Reason, Recorded
 
 
@@ -161,8 +162,9 @@ class Moments:
             for life, plan in zip(lives, planned, strict=True)
         ]
         costs = [Cost(plan.a, plan.b) for plan in planned]
-        targets = {each.name: each.delay_target for each in self.recorded.classes if math.isfinite(each.delay_target)}
-        green = unripe(time, queues, costs, [targets.get(plan.cls, 0.0) for plan in planned])
+        targets = {each.name: each.delay_target for each in self.recorded.classes}
+        due = [due_in(targets.get(plan.cls, math.inf), map(LatencyGraph, plan.graphs)) for plan in planned]
+        green = unripe(time, queues, costs, due, self._regime.overripe)
         found = [
             self._waits(plan, queue, time, ripe=i not in green)
             for i, (plan, queue) in enumerate(zip(planned, queues, strict=True))
@@ -181,12 +183,17 @@ class Moments:
         return Waits(plan.unit, plan.cls, queue.pending, wait, n, priority, ripe)
 
     @cached_property
-    def _policy(self) -> PriorityPolicy | None:
-        """The policy that ranks units, or inside a class; None where it has no formula for all of them."""
+    def _regime(self) -> Regime:
+        """That of the run."""
         began, options = self.recorded.began, dict(self.recorded.began.options)
         graphs = any(life.latest.graphs for life in self.recorded.lives)
         given = Given(self.recorded.classes, began.named, graphs, began.lanes, max(1, began.lanes), began.empty)
-        made = regime(began.policy, given, options.pop("train", None), options).make()
+        return regime(began.policy, given, options.pop("train", None), options)
+
+    @cached_property
+    def _policy(self) -> PriorityPolicy | None:
+        """The policy that ranks units, or inside a class; None where it has no formula for all of them."""
+        made = self._regime.make()
         inner = getattr(made, "inner", None)
         if isinstance(made, ByClass) and isinstance(inner, str):
             made = create(inner, {"train": made.train})

@@ -1,6 +1,7 @@
 """Joins with reference tables, whose rows are kept by their keys."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -139,12 +140,7 @@ def _read(lookup: Lookup, folder: str) -> tuple[dict[str, pl.Series], Ints]:
     nodes: list[Node] = [*lookup.columns, *(right for _, right in lookup.keys)]
     wanted = {each.name: each.type for node in nodes for each in walk(node) if isinstance(each, Column)}
     names = {name: name.partition(":")[2] for name in wanted}
-    files = sorted(Path(folder).glob("*.parquet")) if Path(folder).is_dir() else [Path(folder)]
-    if not files:
-        raise FileNotFoundError(folder)
-    needed = list(dict.fromkeys(names.values()))
-    tables = [pq.read_table(file, columns=needed, coerce_int96_timestamp_unit="us") for file in files]
-    parts = [int(found[1]) if (found := _PART.match(file.name)) else 0 for file in files]
+    tables, parts = read_parts(folder, list(dict.fromkeys(names.values())))
     columns = {
         name: pl.Series(
             name,
@@ -156,3 +152,12 @@ def _read(lookup: Lookup, folder: str) -> tuple[dict[str, pl.Series], Ints]:
         for name, short in names.items()
     }
     return columns, np.repeat(np.array(parts, np.int64), [table.num_rows for table in tables])
+
+
+def read_parts(folder: str, columns: Sequence[str]) -> tuple[list[pa.Table], list[int]]:
+    """Columns of a snapshot, file by file, and the part of the table that each file belongs to."""
+    files = sorted(Path(folder).glob("*.parquet")) if Path(folder).is_dir() else [Path(folder)]
+    if not files:
+        raise FileNotFoundError(folder)
+    tables = [pq.read_table(file, columns=[*columns], coerce_int96_timestamp_unit="us") for file in files]
+    return tables, [int(found[1]) if (found := _PART.match(file.name)) else 0 for file in files]

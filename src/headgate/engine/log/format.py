@@ -5,7 +5,7 @@ from pathlib import Path
 
 from headgate.errors import InputError
 
-VERSION = 4
+VERSION = 5
 _APPLICATION = 0x48474154
 """What SQLite keeps in the head of a database, so that one can tell whose it is."""
 
@@ -29,7 +29,7 @@ _TABLES = (
         name TEXT PRIMARY KEY, definition TEXT, run INTEGER NOT NULL DEFAULT 0,
         closed INTEGER NOT NULL, low INTEGER NOT NULL, receipt TEXT,
         results INTEGER NOT NULL DEFAULT 0, tuples INTEGER NOT NULL DEFAULT 0, late INTEGER NOT NULL DEFAULT 0,
-        cohort INTEGER, shed INTEGER NOT NULL DEFAULT 0
+        cohort INTEGER, shed INTEGER NOT NULL DEFAULT 0, instance TEXT NOT NULL DEFAULT ''
     ) WITHOUT ROWID""",
     # Holds the names too, so that they are listed without reading a definition.
     "CREATE INDEX IF NOT EXISTS member ON query (cohort)",
@@ -75,6 +75,7 @@ _CHANGES = {
         "ALTER TABLE thinned ADD COLUMN how TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE letter ADD COLUMN how TEXT NOT NULL DEFAULT ''",
     ),
+    4: ("ALTER TABLE query ADD COLUMN instance TEXT NOT NULL DEFAULT ''",),
 }
 """What a manifest of a version lacks to be one of the next, apart from whole tables that stayed as they are."""
 
@@ -101,6 +102,13 @@ def bring_up_to_date(db: sqlite3.Connection, path: Path) -> None:
     for statement in _TABLES:
         db.execute(statement)
     db.execute("INSERT OR REPLACE INTO meta VALUES ('version', ?)", (VERSION,))
+
+
+def check_version(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a manifest of another version than this one, for who may not bring it up to date."""
+    if (found := _version(db)) != VERSION:
+        remedy = "Use one version of Headgate for all engines."
+        raise InputError(f"{path} has the format of version {VERSION}", f"version {found}", remedy)
 
 
 def _version(db: sqlite3.Connection) -> int:

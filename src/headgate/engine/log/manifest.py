@@ -5,18 +5,22 @@ cursors, its panes and the receipt of its sink. Files are written before the row
 most files that no row names. In WAL mode a commit outlives the process at once, and the machine too if it is synced.
 """
 
+import fcntl
 import json
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import IO, Any, NamedTuple, Self
 
 import pyarrow as pa
 
-from headgate.engine.log.format import bring_up_to_date, check_owner
+from headgate.engine.log.format import bring_up_to_date, check_owner, check_version
 from headgate.engine.windows import NEVER
 from headgate.errors import InputError
 from headgate.shed.droppers import Drop
@@ -57,6 +61,16 @@ class StoredTrain:
     def newest(self) -> int:
         """When the last tuple came, up to this train."""
         return self.arrived_last if self.count else self.arrived_first
+
+
+class Appended(NamedTuple):
+    """What a train brings with it: the state of its source behind it, and what was counted on the way to it."""
+
+    train: StoredTrain | None
+    state: Mapping[str, Any] | None = None
+    late: int = 0
+    rejected: Mapping[str, int] = MappingProxyType({})
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,37 +120,51 @@ class Moved:
 
 
 class Manifest:
-    """The database. Any thread may call it; each call is one transaction."""
+    """The database. Any thread may call it; each call is one transaction.
 
-    def __init__(self, path: Path, *, sync: bool = False) -> None:
+    Unless it is to be `alone`, other processes can `peek` at it at any time, whatever this one is in the middle of.
+    """
+
+    def __init__(self, path: Path, *, sync: bool = False, alone: bool = True) -> None:
         self._lock = threading.RLock()
+        # Two engines on one state folder would each repeat what the other does.
+        self._owner = None if alone else _owned(path.parent)
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
-            # Two engines on one state folder would each repeat what the other does.
-            self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
+            if alone:
+                self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
             check_owner(self._db, path)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute(f"PRAGMA synchronous={'FULL' if sync else 'NORMAL'}")
             with self._transaction() as db:
                 bring_up_to_date(db, path)
         except InputError:
-            self._db.close()
+            self.close()
             raise
         except sqlite3.OperationalError as error:
-            self._db.close()
+            self.close()
             remedy = "Stop the other one, or give this one a folder of its own."
             if "locked" not in str(error):
                 remedy = "See that the folder can be written to and that the disk is not full."
             raise InputError("a state folder has one engine at a time", f"{path.parent} ({error})", remedy) from None
         except sqlite3.DatabaseError as error:
-            self._db.close()
+            self.close()
             remedy = "Name another folder, or mend the file."
             raise InputError("a state folder has a manifest of Headgate's", f"{path} ({error})", remedy) from None
+
+    @classmethod
+    def over(cls, db: sqlite3.Connection) -> Self:
+        """What can be asked of a manifest, of a connection that somebody else has made and closes."""
+        made = cls.__new__(cls)
+        made._lock, made._owner, made._db = threading.RLock(), None, db  # noqa: SLF001 - its own
+        return made
 
     def close(self) -> None:
         """Close the database."""
         with self._lock:
             self._db.close()
+            if self._owner:
+                self._owner.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -190,26 +218,46 @@ class Manifest:
         ended: bool = False,
     ) -> None:
         """Commit a train with the state of its source; both are optional."""
+        self.append_many(stream, [Appended(train, state, late, rejected or {}, ended)])
+
+    def append_many(self, stream: str, some: Sequence[Appended], before: int | None = None) -> None:
+        """Commit trains together. Those that are there before a sequence number go, if there is one."""
         with self._transaction() as db:
-            if train is not None:
-                db.execute(
-                    f"INSERT INTO train VALUES ({', '.join('?' * 14)})",  # noqa: S608 - question marks only
-                    (stream, *(getattr(train, name) for name in StoredTrain.__slots__)),
-                )
-            if state is not None:
-                db.execute("UPDATE stream SET state = ? WHERE name = ?", (json.dumps(state), stream))
-            if late or ended:
-                db.execute("UPDATE stream SET late = late + ?, ended = ? WHERE name = ?", (late, ended, stream))
-            for reason, count in (rejected or {}).items():
-                db.execute(
-                    "INSERT INTO rejected VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                    (stream, reason, count),
-                )
+            if before is not None:
+                db.execute("DELETE FROM train WHERE stream = ? AND seq < ?", (stream, before))
+            for train, state, late, rejected, ended in some:
+                if train is not None:
+                    db.execute(
+                        f"INSERT INTO train VALUES ({', '.join('?' * 14)})",  # noqa: S608 - question marks only
+                        (stream, *(getattr(train, name) for name in StoredTrain.__slots__)),
+                    )
+                if state is not None:
+                    db.execute("UPDATE stream SET state = ? WHERE name = ?", (json.dumps(state), stream))
+                if late or ended:
+                    db.execute("UPDATE stream SET late = late + ?, ended = ? WHERE name = ?", (late, ended, stream))
+                for reason, count in rejected.items():
+                    db.execute(
+                        "INSERT INTO rejected VALUES (?, ?, ?)"
+                        " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+                        (stream, reason, count),
+                    )
 
     def drop_trains(self, stream: str, before: int) -> None:
         """Forget the trains before a sequence number."""
+        self.append_many(stream, [], before)
+
+    def forget_stream(self, stream: str) -> None:
+        """Forget the trains of a stream, where its source stands and what was counted."""
         with self._transaction() as db:
-            db.execute("DELETE FROM train WHERE stream = ? AND seq < ?", (stream, before))
+            db.execute("DELETE FROM train WHERE stream = ?", (stream,))
+            db.execute("DELETE FROM rejected WHERE stream = ?", (stream,))
+            db.execute("UPDATE stream SET state = NULL, ended = 0, late = 0 WHERE name = ?", (stream,))
+
+    def remove_stream(self, stream: str) -> None:
+        """Forget all of a stream, so that it can begin with other columns."""
+        self.forget_stream(stream)
+        with self._transaction() as db:
+            db.execute("DELETE FROM stream WHERE name = ?", (stream,))
 
     # Queries
 
@@ -228,22 +276,39 @@ class Manifest:
         """Enter a query if it is new, at the progress to begin with; give the progress it has."""
         return self.enter_many([(query, definition, begin)])[query]
 
-    def enter_many(self, entries: Sequence[Entry]) -> dict[str, Progress]:
-        """Enter those that are new, all or none; give the progress that each has."""
+    def enter_many(
+        self, entries: Sequence[Entry], instances: Mapping[str, str] = MappingProxyType({})
+    ) -> dict[str, Progress]:
+        """Enter those that are new, all or none, as these instances; give the progress that each has."""
         names = [query for query, _, _ in entries]
         with self._transaction() as db:
             statement = "SELECT name FROM query WHERE name IN (SELECT value FROM json_each(?))"
             known = {name for (name,) in db.execute(statement, (_list(names),))}
             new = [entry for entry in entries if entry[0] not in known]
             db.executemany(
-                "INSERT INTO query (name, definition, closed, low) VALUES (?, ?, ?, ?)",
-                ((query, json.dumps(definition), begin.closed, begin.low) for query, definition, begin in new),
+                "INSERT INTO query"
+                " (name, definition, instance, receipt, run, closed, low, results, tuples, late, shed)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (query, json.dumps(definition), instances.get(query, ""), *_begun(begin))
+                    for query, definition, begin in new
+                ),
             )
             db.executemany(
                 "INSERT INTO cursor VALUES (?, ?, ?)",
                 ((query, stream, at) for query, _, begin in new for stream, at in begin.cursors.items()),
             )
+            db.executemany(
+                "INSERT INTO pane VALUES (?, ?, ?)",
+                ((query, run, json.dumps(at)) for query, _, begin in new for run, at in begin.panes.items()),
+            )
             return self.progress_of(names)
+
+    def instances(self, queries: Sequence[str]) -> dict[str, str]:
+        """As which instances queries were entered."""
+        statement = "SELECT name, instance FROM query WHERE name IN (SELECT value FROM json_each(?))"
+        with self._lock:
+            return dict(self._db.execute(statement, (_list(queries),)).fetchall())
 
     def progress(self, query: str) -> Progress:
         """How far a query has come."""
@@ -535,6 +600,63 @@ class Manifest:
             found = self._db.execute("SELECT receipt FROM shared WHERE name = ?", (name,)).fetchone()
         return json.loads(found[0]) if found else None
 
+    def _peeked(self) -> "Peeked":
+        names = sorted(self.names())
+        receipts = self._db.execute("SELECT name, receipt FROM shared").fetchall()
+        return Peeked(
+            {name: self.definition(name) or {} for name in names},
+            self.progress_of(names),
+            self.instances(names),
+            self.thinned(names),
+            {name: found for name in names if (found := self.iteration(name))},
+            {name: json.loads(receipt) for name, receipt in receipts},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Peeked:
+    """What a manifest holds of all its queries, as somebody else sees it: all of one moment.
+
+    `rates` are drop rates by query and stream, each from a position on; `iterations` the windows with a deadline that
+    were begun last, and the share of them that is kept; `shared` the receipts of sinks that queries share.
+    """
+
+    definitions: Mapping[str, Mapping[str, Any]]
+    progress: Mapping[str, Progress]
+    instances: Mapping[str, str]
+    rates: Mapping[str, Mapping[str, Sequence[tuple[int, Drop]]]]
+    iterations: Mapping[str, tuple[int, float]]
+    shared: Mapping[str, Mapping[str, Any]]
+
+
+def peek(path: Path) -> Peeked:
+    """Look into the manifest of another engine, which may run, be asleep in the middle of a commit, or be dead.
+
+    That one must not want it for itself `alone`.
+    """
+    try:
+        try:
+            return _peek(path)
+        except sqlite3.OperationalError:
+            # Its owner may be asleep in one of the few moments in which nobody can read. A copy is nobody's, and that
+            # of a database whose owner is asleep or dead is whole.
+            with TemporaryDirectory() as folder:
+                for name in (path.name, f"{path.name}-wal"):
+                    if (path.parent / name).exists():
+                        shutil.copy(path.parent / name, folder)
+                return _peek(Path(folder) / path.name)
+    except (OSError, sqlite3.DatabaseError) as error:
+        rule, remedy = "a manifest of an engine that shares it", "Name the state folder of a node."
+        raise InputError(rule, f"{path} ({error})", remedy) from None
+
+
+def _peek(path: Path) -> Peeked:
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, timeout=0.5, uri=True, isolation_level=None)) as db:
+        db.execute("BEGIN")
+        check_version(db, path)
+        return Manifest.over(db)._peeked()  # noqa: SLF001 - its own
+
 
 _COLUMNS = {name: f"{name} = ?" for name in ("run", "closed", "low", "receipt", "results", "late")} | {
     # Those of a member are counted by its cohort.
@@ -547,6 +669,28 @@ def _only_results(old: Progress, new: Progress) -> bool:
     """Whether only results have come, in a run that is not the query's own alone."""
     before = (old.cursors, old.closed, old.low, old.panes, old.late)
     return before == (new.cursors, new.closed, new.low, new.panes, new.late)
+
+
+def _begun(begin: Progress) -> tuple[Any, ...]:
+    receipt = None if begin.receipt is None else json.dumps(begin.receipt)
+    counts = begin.results, begin.tuples, begin.late, begin.shed
+    return receipt, begin.run, begin.closed, begin.low, *counts
+
+
+def _owned(folder: Path) -> IO[bytes]:
+    """A file that says that the folder is taken, for as long as it is open."""
+    try:
+        file = (folder / "owner.lock").open("a+b", buffering=0)
+    except OSError as error:
+        remedy = "See that the folder can be written to and that the disk is not full."
+        raise InputError("a state folder has one engine at a time", f"{folder} ({error})", remedy) from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        remedy = "Stop the other one, or give this one a folder of its own."
+        raise InputError("a state folder has one engine at a time", f"{folder}, which is taken", remedy) from None
+    return file
 
 
 def _list(names: Sequence[str]) -> str:

@@ -5,12 +5,13 @@ import json
 import logging
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from headgate.engine.log import synced
-from headgate.engine.log.manifest import Manifest, StoredTrain
+from headgate.engine.log.manifest import Appended, Manifest, StoredTrain
+from headgate.engine.log.shared import Shared, SharedTrains
 from headgate.engine.source.protocol import Rejected, State
 from headgate.engine.windows import ENDED, NEVER, Time, Window
 from headgate.errors import HeadgateError, InputError
@@ -26,6 +28,9 @@ from headgate.errors import HeadgateError, InputError
 ARRIVAL = "_arrival"
 STAMP = pa.timestamp("us", tz="UTC")
 _MICROS = 1_000_000
+_AT_ONCE = 256
+"""Trains of others that are entered in one transaction."""
+_Train = TypeVar("_Train", StoredTrain, StoredTrain | None)
 _log = logging.getLogger(__name__)
 
 
@@ -50,7 +55,12 @@ class Extent(NamedTuple):
 
 
 class StreamLog:
-    """The trains of one stream. A source appends, queries read; positions number the tuples from 0 on."""
+    """The trains of one stream. A source appends, queries read; positions number the tuples from 0 on.
+
+    Of a `shared` log the files are those of all engines: what is there counts, and the manifest only remembers it.
+    Whoever appends to it may learn that somebody else has, by a SupersededError; `follow` enters what others append.
+    Nothing from the position `floor` on is forgotten, if there is one.
+    """
 
     def __init__(
         self,
@@ -64,8 +74,11 @@ class StreamLog:
         delay: float = 0.0,
         on_append: Callable[[StoredTrain], None] = lambda _: None,
         sync: bool = False,
+        shared: SharedTrains | None = None,
     ) -> None:
         self.name, self.schema, self.event_time = name, schema, event_time
+        self.shared, self.floor = shared, None if shared is None else 0
+        self._writer = uuid.uuid4().hex[:12]
         self.delay = round(delay * _MICROS)
         self._folder, self._dead, self._manifest, self._notify = folder, dead, manifest, on_append
         self.sync = sync
@@ -73,18 +86,23 @@ class StreamLog:
         self._stored = pa.schema([*schema, pa.field(ARRIVAL, STAMP)])
         definition = {"schema": str(schema), "event_time": event_time, "delay": self.delay}
         entered, self.state, self.ended = manifest.stream(name, definition)
-        if entered != definition:
-            changed = ", ".join(key for key in definition if entered.get(key) != definition[key])
-            raise InputError(
-                f"stream '{name}' has the columns and times with which its state folder was begun",
-                f"another {changed}",
-                "Use the old ones, another name, or a fresh state folder.",
-            )
+        for begun in [entered, *([shared.agree(definition)] if shared else [])]:
+            if begun != definition:
+                changed = ", ".join(key for key in definition if begun.get(key) != definition[key])
+                raise InputError(
+                    f"stream '{name}' has the columns and times with which its state folder was begun",
+                    f"another {changed}",
+                    "Use the old ones, another name, or a fresh state folder.",
+                )
         # The one list of all that is known of the trains: queries look at it while it grows, or is replaced.
         self._trains = manifest.trains(name)
         self._panes: dict[tuple[int, Window], tuple[int, ...]] = {}
-        folder.mkdir(parents=True, exist_ok=True)
-        self._clear_strangers()
+        if shared:
+            self._folder = shared.folder
+            self._bring_up_to_date(shared)
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._clear_strangers()
 
     # What a source does
 
@@ -101,12 +119,14 @@ class StreamLog:
             stamps = self._stamps(rows.num_rows, arrived)
             rows, stamps, untimed = self._timed(rows, stamps)
             rejected = [*rejected, *untimed]
-            train, late = None, 0
             if rows.num_rows:
-                train, late = self._store(rows, stamps)
-            reasons = self._bury(rejected)
-            self._manifest.append(self.name, train, state, late=late, rejected=reasons)
-            self._enter(train, state)
+                train, late, stored = self._told(rows, stamps)
+            elif self.shared and (rejected or state not in (None, self.state)):
+                # Whatever is known has to be with a train.
+                train, late, stored = self._unmoved(), 0, self._stored.empty_table()
+            else:
+                train, late, stored = None, 0, None
+            train = self._commit(train, stored, state, late, rejected)
         if train:
             self._notify(train)
 
@@ -118,9 +138,7 @@ class StreamLog:
             after = max(before[0], event if event is not None else NEVER), max(before[1], round(arrival * _MICROS))
             if after == before or ENDED in before:
                 return
-            train = self._empty(before, after)
-            self._manifest.append(self.name, train, None)
-            self._enter(train, None)
+            train = self._commit(self._empty(before, after))
         self._notify(train)
 
     def end(self) -> None:
@@ -130,11 +148,81 @@ class StreamLog:
                 return
             last = self._last()
             before = (last.event_after, last.arrival_after) if last else (NEVER, NEVER)
-            train = self._empty(before, (ENDED, ENDED))
-            self._manifest.append(self.name, train, None, ended=True)
-            self.ended = True
-            self._enter(train, None)
+            train = self._commit(self._empty(before, (ENDED, ENDED)), ended=True)
         self._notify(train)
+
+    # What who shares the log does
+
+    def follow(self) -> Sequence[StoredTrain]:
+        """Enter the trains that others have appended since; gives them."""
+        if self.shared is None:
+            return []
+        entered: list[StoredTrain] = []
+        while found := self._follow(self.shared):
+            for train in found:
+                self._notify(train)
+            entered += found
+        return entered
+
+    def _follow(self, shared: SharedTrains) -> list[StoredTrain]:
+        with self._lock:
+            last = self._last()
+            behind = last.seq + 1 if last else 0
+            found: list[Shared] = []
+            while len(found) < _AT_ONCE and shared.has(behind + len(found)):
+                if (each := shared.read(behind + len(found))) is None:
+                    break
+                found.append(each)
+            floor = shared.floor()
+            if floor > behind:
+                return self._jump(shared, floor)
+            if found:
+                self._manifest.append_many(self.name, [_appended(each) for each in found])
+                for each in found:
+                    self._enter(each.train, each.state, ended=each.ended)
+            return [each.train for each in found]
+
+    def _jump(self, shared: SharedTrains, floor: int) -> list[StoredTrain]:
+        """Go on at the floor: all engines that count have passed what was before it."""
+        first = shared.read(floor)
+        if first is None:
+            return []
+        if self._trains:
+            _log.warning("stream %s: what was before train %d is gone; it goes on there", self.name, floor)
+        self._manifest.append_many(self.name, [_appended(first)], before=floor)
+        self._trains, self._panes = [], {}
+        self._enter(first.train, first.state, ended=first.ended)
+        return [first.train]
+
+    def _bring_up_to_date(self, shared: SharedTrains) -> None:
+        """Have what the folder has: after a crash of the machine, the manifest may remember something else."""
+        last = self._last()
+        if last and last.seq >= shared.floor():
+            there = shared.read(last.seq)
+            if there is None or there.train != last:
+                _log.warning("stream %s: its shared log is not as it was; it is read anew", self.name)
+                self._manifest.forget_stream(self.name)
+                self._trains, self.state, self.ended = [], None, False
+        if lost := self._lost():
+            self._trains = self._trains[lost:]
+            self._manifest.drop_trains(self.name, shared.floor())
+        self.follow()
+        self._disown()
+
+    def _lost(self) -> int:
+        """How many of the trains are gone for all who share the log."""
+        if self.shared is None:
+            return 0
+        return bisect.bisect_left(self._trains, self.shared.floor(), key=lambda train: train.seq)
+
+    def _disown(self) -> None:
+        """Remove dead letters of a train that this log has not come to append."""
+        for file in sorted(self._dead.glob("*-*.jsonl"))[-1:]:
+            seq, _, writer = file.stem.partition("-")
+            train = self.shared.read(int(seq)) if self.shared else None
+            newest = self._last()
+            if (train and train.writer != writer) or (train is None and (newest is None or int(seq) > newest.seq)):
+                file.unlink()
 
     # What queries ask
 
@@ -153,9 +241,10 @@ class StreamLog:
         """The time up to which all tuples are there, given the trains that end at or before a position."""
         trains = self._trains
         count = len(trains) if position is None else _ended(trains, position)
-        if not count:
-            return _before(trains[0], time) if trains else NEVER
-        return _after(trains[count - 1], time)
+        at_first = _before(trains[0], time) if trains else NEVER
+        mark = _after(trains[count - 1], time) if count else at_first
+        # Rows count one by one, also within a train.
+        return mark if position is None or time != "rows" else max(mark, position)
 
     def reached(self, end: int, time: Time) -> StoredTrain:
         """The first train whose watermark reaches the end of a window."""
@@ -175,6 +264,8 @@ class StreamLog:
 
     def within(self, start: int, end: int, time: Time) -> list[Slice]:
         """The trains that may have tuples of a window."""
+        if time == "rows":
+            return self.slices(start, end)
         found = []
         for train in self._trains:
             first, last = _span(train, time)
@@ -213,8 +304,16 @@ class StreamLog:
         """The position of the first train that has, or may yet be followed by, a tuple from a time on."""
         return next((t.first for t in self._trains if t.count and _span(t, kind)[1] >= time), self.head)
 
+    def complete_since(self, kind: Time) -> int:
+        """The time from which on every tuple that came, or will come, is there."""
+        trains, floor = self._trains, self.floor or 0
+        first = next((train.first for train in trains if train.end > floor), floor)
+        return self.newest(kind, first) + 1 if first else NEVER
+
     def newest(self, kind: Time, position: int) -> int:
-        """The latest time of a tuple before a position; NEVER if there is none."""
+        """The latest time of a tuple before a position; NEVER if there is none, and over rows the one before."""
+        if kind == "rows":
+            return position - 1
         mark = self.watermark(kind, position)
         return mark + self.delay if kind == "event" and NEVER < mark < ENDED else mark
 
@@ -243,8 +342,8 @@ class StreamLog:
 
     def times(self, train: StoredTrain, time: Time) -> NDArray[np.int64]:
         """The times of a train's tuples, in microseconds."""
-        if not train.count:
-            return np.empty(0, np.int64)
+        if not train.count or time == "rows":
+            return np.arange(train.first, train.end)
         column = ARRIVAL if time == "arrival" else self.event_time
         table = _read(self.path(train), [column])
         return np.asarray(pc.cast(table.column(0), pa.int64()).to_numpy())
@@ -316,16 +415,19 @@ class StreamLog:
         Whoever wants something of them has a last look.
         """
         with self._lock:
-            count = min(_ended(self._trains, position), len(self._trains) - 1)
+            position = position if self.floor is None else min(position, self.floor)
+            lost = self._lost()
+            count = min(max(lost, _ended(self._trains, position)), len(self._trains) - 1)
             if count <= 0:
                 return 0
             gone = self._trains[:count]
-            last_look(gone)
+            if gone[lost:]:
+                last_look(gone[lost:])
             self._manifest.drop_trains(self.name, self._trains[count].seq)
             # Queries that look at the list meanwhile go on with the old one.
             self._trains = self._trains[count:]
             self._panes = {key: panes for key, panes in list(self._panes.items()) if key[0] > gone[-1].seq}
-        for train in gone:
+        for train in gone if self.shared is None else ():
             self.path(train).unlink(missing_ok=True)
         return count
 
@@ -346,8 +448,57 @@ class StreamLog:
         for i in range(_ended(trains, position), len(trains)):
             yield trains[i]
 
-    def _enter(self, train: StoredTrain | None, state: State | None) -> None:
+    def _commit(
+        self,
+        train: _Train,
+        rows: pa.Table | None = None,
+        state: State | None = None,
+        late: int = 0,
+        rejected: Sequence[Rejected] = (),
+        *,
+        ended: bool = False,
+    ) -> _Train:
+        """Write a train and what comes with it, and enter it."""
+        if train is None:
+            self._manifest.append(self.name, None, state, rejected=self._bury(rejected, self._dead_letters()))
+        elif self.shared is None:
+            if rows is not None:
+                file = self.path(train)
+                write(rows, file, sync=self.sync)
+                train = replace(train, bytes=file.stat().st_size)
+            reasons = self._bury(rejected, self._dead_letters())
+            self._manifest.append(self.name, train, state, late=late, rejected=reasons, ended=ended)
+        else:
+            train = self._share(self.shared, train, rows, state, late, rejected, ended=ended)
+        self._enter(train, state, ended=ended)
+        return train
+
+    def _share(
+        self,
+        shared: SharedTrains,
+        train: StoredTrain,
+        rows: pa.Table | None,
+        state: State | None,
+        late: int,
+        rejected: Sequence[Rejected],
+        *,
+        ended: bool,
+    ) -> StoredTrain:
+        letters = self._dead / f"{train.seq:012d}-{self._writer}.jsonl"
+        reasons = self._bury(rejected, letters)
+        state = self.state if state is None else state
+        told = Shared(train, state, late, reasons, ended, self._writer)
+        try:
+            train = shared.create(told, self._stored.empty_table() if rows is None else rows)
+        except BaseException:
+            letters.unlink(missing_ok=True)
+            raise
+        self._manifest.append(self.name, train, state, late=late, rejected=reasons, ended=ended)
+        return train
+
+    def _enter(self, train: StoredTrain | None, state: State | None, *, ended: bool = False) -> None:
         self.state = state if state is not None else self.state
+        self.ended = self.ended or ended
         if train:
             self._trains.append(train)
 
@@ -371,7 +522,8 @@ class StreamLog:
         found = [Rejected(json.dumps(row, default=str), reason, f"stream {self.name}") for row in bad]
         return rows.filter(pa.array(~missing)), stamps[~missing], found
 
-    def _store(self, rows: pa.Table, stamps: NDArray[np.int64]) -> tuple[StoredTrain, int]:
+    def _told(self, rows: pa.Table, stamps: NDArray[np.int64]) -> tuple[StoredTrain, int, pa.Table]:
+        """The train of some rows, how many of them are late, and what is stored of them."""
         last = self._last()
         seq, first = (last.seq + 1, last.end) if last else (0, 0)
         before, arrival_before = (last.event_after, last.arrival_after) if last else (NEVER, NEVER)
@@ -382,16 +534,13 @@ class StreamLog:
             event_first, event_last = (value.as_py() for value in pc.min_max(times).values())
             after = max(before, event_last - self.delay)
             late = pc.sum(pc.less(times, before)).as_py() if event_first < before else 0
-        file = self._folder / f"{seq:012d}.arrow"
         stored = rows.append_column(self._stored.field(ARRIVAL), pa.array(stamps).cast(STAMP)).cast(self._stored)
-        write(stored, file, sync=self.sync)
         arrived = int(stamps[0]), int(stamps[-1]), float(stamps.sum(dtype=np.float64)) / _MICROS
-        size = file.stat().st_size
         train = StoredTrain(
-            *(seq, first, rows.num_rows, size, *arrived),
+            *(seq, first, rows.num_rows, 0, *arrived),
             *(event_first, event_last, before, after, arrival_before, arrived[1]),
         )
-        return train, late
+        return train, late, stored
 
     def _empty(self, before: tuple[int, int], after: tuple[int, int]) -> StoredTrain:
         last = self._last()
@@ -400,13 +549,23 @@ class StreamLog:
         newest = last.newest if last else now
         return StoredTrain(seq, first, 0, 0, newest, now, 0.0, None, None, before[0], after[0], before[1], after[1])
 
-    def _bury(self, rejected: Sequence[Rejected]) -> dict[str, int]:
+    def _unmoved(self) -> StoredTrain:
+        """A train that only says what its source has found, which is no tuple: the stream is as silent as before."""
+        last = self._last()
+        if last is None:
+            return self._empty((NEVER, NEVER), (NEVER, NEVER))
+        marks = last.event_after, last.arrival_after
+        return replace(self._empty(marks, marks), arrived_last=last.arrived_last)
+
+    def _dead_letters(self) -> Path:
+        # Named by what was rejected before: after a crash ahead of the commit the same rows write the same file.
+        return self._dead / f"{sum(self.counted[1].values()):012d}.jsonl"
+
+    def _bury(self, rejected: Sequence[Rejected], file: Path) -> dict[str, int]:
         """Write rejected rows to the dead letters, a file per train, and count them by reason."""
         if not rejected:
             return {}
         self._dead.mkdir(parents=True, exist_ok=True)
-        # Named by what was rejected before: after a crash ahead of the commit the same rows write the same file.
-        file = self._dead / f"{sum(self.counted[1].values()):012d}.jsonl"
         lines = [json.dumps({"reason": r.reason, "place": r.place, "row": r.row}) for r in rejected]
         file.write_text("\n".join(lines) + "\n")
         if self.sync:
@@ -449,7 +608,11 @@ def write(table: pa.Table, file: Path, *, sync: bool = False) -> None:
 
 def _read(file: Path, columns: list[str | None]) -> pa.Table:
     with pa.memory_map(str(file)) as source:
-        return pa.ipc.open_file(source).read_all().select(columns)
+        return pa.ipc.open_file(source).read_all().select(columns).replace_schema_metadata()
+
+
+def _appended(shared: Shared) -> Appended:
+    return Appended(shared.train, shared.state, shared.late, shared.rejected, shared.ended)
 
 
 def _ended(trains: Sequence[StoredTrain], position: int) -> int:
@@ -458,14 +621,20 @@ def _ended(trains: Sequence[StoredTrain], position: int) -> int:
 
 
 def _before(train: StoredTrain, time: Time) -> int:
+    if time == "rows":
+        return train.first
     return train.event_before if time == "event" else train.arrival_before
 
 
 def _after(train: StoredTrain, time: Time) -> int:
+    if time == "rows":
+        return ENDED if train.arrival_after == ENDED else train.end
     return train.event_after if time == "event" else train.arrival_after
 
 
 def _span(train: StoredTrain, time: Time) -> tuple[int, int]:
     if time == "arrival":
         return train.arrived_first, train.arrived_last
+    if time == "rows":
+        return train.first, train.end - 1
     return train.event_first or 0, train.event_last or 0

@@ -88,7 +88,7 @@ class ShedSpec(ShortSpec):
         WithJsonSchema({"enum": list(get_args(Placement))}),
     ] = Field(
         "even",
-        description="Whether all queries of a class lose the same, or those first that save the most work (lsrm).",
+        description="Who loses first: all alike, or what saves the most work (lsrm), or what nobody rides with.",
     )
 
     def made(self) -> Shed:

@@ -14,11 +14,11 @@ from headgate.engine.pipeline.sinks import SinkSpec
 from headgate.engine.pipeline.sources import SourceSpec
 from headgate.engine.pipeline.spec import FilledSpec
 from headgate.engine.pipeline.tables import RefreshSpec, TableSpec
-from headgate.engine.pipeline.values import FilePath, Identifier, LongerTime, Sql, Switch, Word
+from headgate.engine.pipeline.values import FilePath, Identifier, Length, LongerTime, Sql, Switch, Word
 from headgate.engine.pipeline.values import Time as Duration
 from headgate.engine.regime import AUTO
 from headgate.engine.resident.channel import Kind as Channel
-from headgate.engine.windows import Time
+from headgate.engine.windows import Clock
 from headgate.fields import choice, number, whole
 
 Start = Literal["now", "earliest"]
@@ -83,9 +83,13 @@ class QuerySpec(FilledSpec):
     )
     scale: Switch = Field(False, description="Counts and sums of a window are scaled up to what was shed.")
     sink: SinkSpec | None = Field(None, description="Where the results go; without one they are counted and dropped.")
-    window: LongerTime | None = Field(None, description="The query is evaluated over windows of this length.")
-    slide: LongerTime | None = Field(None, description="A window begins this often; if not given, at the last's end.")
-    time: Annotated[Time, BeforeValidator(choice("time", get_args(Time)))] | None = Field(
+    window: Length | None = Field(
+        None,
+        description="The query is evaluated over windows of this length: a time, or so many rows.",
+        examples=["10s", "5 rows"],
+    )
+    slide: Length | None = Field(None, description="A window begins this often; if not given, at the last's end.")
+    time: Annotated[Clock, BeforeValidator(choice("time", get_args(Clock)))] | None = Field(
         None, description="What windows go by: event time, which is the default, or arrival."
     )
     limit: LongerTime = Field(60.0, description="A run that takes longer, in seconds or with a unit, is stopped.")
@@ -107,10 +111,22 @@ class QuerySpec(FilledSpec):
                 remedy = f"Add one, as in {such_as}, or remove {key}."
                 raise whole(f"{key} is for queries with a {of}", f"no {of}", remedy, key, at_key=True)
         slide = self.slide or self.window
-        if self.deadline is not None and slide is not None and self.deadline > slide:
+        if isinstance(self.window, str) or isinstance(slide, str):
+            self._over_rows()
+        elif self.deadline is not None and slide is not None and self.deadline > slide:
             rule = f"a deadline is at most the slide of {slide:g} s: the next window has to begin by then"
             raise whole(rule, f"{self.deadline:g} s", "Give a shorter deadline, or a longer slide.", "deadline")
         return self
+
+    def _over_rows(self) -> None:
+        """Windows over rows go by no time."""
+        if isinstance(self.slide or self.window, str) != isinstance(self.window, str):
+            remedy = "Write window: 5 rows, slide: 1 row."
+            raise whole("a window's slide is of what its size is", "rows and a time", remedy, "slide")
+        for key in ("time", "deadline"):
+            if getattr(self, key) is not None:
+                remedy = f"Remove {key}, or give a window of time, as in window: 10s."
+                raise whole(f"{key} is for windows of time", "one over rows", remedy, key, at_key=True)
 
 
 class PipelineFile(FilledSpec):

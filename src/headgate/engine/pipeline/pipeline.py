@@ -21,17 +21,20 @@ from headgate.engine.sink.nowhere import Discard
 from headgate.engine.sink.protocol import Sink
 from headgate.engine.sink.shared import Shared, shared
 from headgate.engine.source.protocol import Source
+from headgate.engine.sql.names import mentioned
 from headgate.engine.table.parts import Parts
 from headgate.engine.table.sources import TableSource
 from headgate.engine.timekeeper import Deadlines
 from headgate.engine.utility import Protect
-from headgate.engine.windows import Time
+from headgate.engine.windows import Clock
 from headgate.errors import InputError
 from headgate.fields import choose
 from headgate.freshness.refreshing import Way
 from headgate.model.classes import DEFAULT, QueryClass
 from headgate.policy.classes import registry as classes
 from headgate.policy.registry import create
+
+_OWN_NAME = "every stream, table and query has a name of its own, without regard to case"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +60,9 @@ class Query:
     weight: float
     scale: bool
     sink: Sink | Shared
-    window: float | None
-    slide: float | None
-    time: Time | None
+    window: str | float | None
+    slide: str | float | None
+    time: Clock | None
     limit: float
     start: Start
 
@@ -128,9 +131,9 @@ class Registers(Protocol):
         sql: str,
         /,
         *,
-        window: float | None,
-        slide: float | None,
-        time: Time | None,
+        window: str | float | None,
+        slide: str | float | None,
+        time: Clock | None,
         sink: Sink | Shared,
         cls: str,
         qos: Points | None,
@@ -148,9 +151,9 @@ class Registers(Protocol):
         texts: Mapping[str, str],
         /,
         *,
-        window: float | None,
-        slide: float | None,
-        time: Time | None,
+        window: str | float | None,
+        slide: str | float | None,
+        time: Clock | None,
         sink: Sink | Shared,
         cls: str,
         qos: Points | None,
@@ -201,7 +204,7 @@ def load(path: str | Path) -> Pipeline:
         streams=streams,
         tables={name: _table(name, spec, document, folder) for name, spec in file.tables.items()},
         refresh=file.refresh.made() if file.refresh else None,
-        queries={name: _query(name, spec, each[name], folder) for name, spec in file.queries.items()},
+        queries={n: _query(n, file.queries[n], each[n], folder) for n in _in_order(file, each, document)},
         document=document,
     )
 
@@ -280,10 +283,18 @@ def _check_names(file: PipelineFile, each: Mapping[str, Mapping[str, str] | None
         for entry in names:
             for name in (entry, *((each[entry] or ()) if part == "queries" else ())):
                 if name.lower() in seen:
-                    rule = "every stream, table and query has a name of its own, without regard to case"
                     got = f"'{name}' beside '{seen[name.lower()]}'"
-                    _refuse(document, (part, entry), rule, got, "Rename one of them.", key=True)
+                    _refuse(document, (part, entry), _OWN_NAME, got, "Rename one of them.", key=True)
                 seen[name.lower()] = name
+    for entry, query in file.queries.items():
+        if query.sink and query.sink.stream:
+            name, at = query.sink.stream.name, ("queries", entry, "sink")
+            if name.lower() in seen:
+                _refuse(document, at, _OWN_NAME, f"'{name}' beside '{seen[name.lower()]}'", "Rename one of them.")
+            if each[entry] is not None:
+                remedy = "Give each query a stream of its own."
+                _refuse(document, at, "the tuples of a stream come from one query", "a query for each row", remedy)
+            seen[name.lower()] = name
 
 
 def _check_classes(file: PipelineFile, document: Document) -> None:
@@ -295,9 +306,38 @@ def _check_classes(file: PipelineFile, document: Document) -> None:
             _refuse(document, ("queries", name, "class"), rule, f"'{query.cls}'", choose(query.cls, known))
     for name, spec in file.classes.items():
         for stream in spec.protect:
-            if stream not in file.streams:
+            if stream not in (known := [*file.streams, *_derived(file)]):
                 rule = "what a class protects are tuples of one of streams"
-                _refuse(document, ("classes", name, "protect"), rule, f"'{stream}'", choose(stream, file.streams))
+                _refuse(document, ("classes", name, "protect"), rule, f"'{stream}'", choose(stream, known))
+
+
+def _derived(file: PipelineFile) -> dict[str, str]:
+    """The streams that are results of queries, and of which."""
+    made = ((name, query.sink.stream) for name, query in file.queries.items() if query.sink)
+    return {stream.name: name for name, stream in made if stream}
+
+
+def _in_order(file: PipelineFile, each: Mapping[str, Mapping[str, str] | None], document: Document) -> list[str]:
+    """The queries in the order of the file, but those first whose results others read."""
+    derived = _derived(file)
+    of = {stream.lower(): name for stream, name in derived.items()}
+    found: list[str] = []
+
+    def visit(name: str, behind: tuple[str, ...]) -> None:
+        if name in behind:
+            way = " -> ".join((*behind[behind.index(name) :], name))
+            remedy = "Read another stream in one of them."
+            _refuse(document, ("queries", name, "sink"), "no query reads its own results", way, remedy)
+        if name not in found:
+            text = next(iter((each[name] or {"": file.queries[name].sql}).values()), "")
+            for stream in mentioned(text):
+                if stream in of:
+                    visit(of[stream], (*behind, name))
+            found.append(name)
+
+    for name in file.queries if derived else ():
+        visit(name, ())
+    return found or list(file.queries)
 
 
 def _check_places(file: PipelineFile, document: Document, folder: Path) -> None:

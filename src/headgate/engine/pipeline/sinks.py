@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from headgate.engine import sink
 from headgate.engine.pipeline.spec import FilledSpec, OneOf, ShortSpec
-from headgate.engine.pipeline.values import Count, FilePath
+from headgate.engine.pipeline.values import Count, FilePath, Identifier, LongerTime, Word
 from headgate.engine.pipeline.values import Time as Duration
 from headgate.engine.sink.protocol import Sink
 from headgate.fields import field
@@ -31,6 +31,20 @@ class ConsoleSpec(FilledSpec):
     rows: Count = Field(20, description="How many rows of a run are shown.")
 
 
+class StreamSinkSpec(ShortSpec):
+    """Results as the tuples of a stream."""
+
+    noun = "a stream sink"
+    example = "{name: joined, event_time: window_end}"
+    main = "name"
+    name: Identifier = Field(description="The name of the stream, which other queries read.")
+    event_time: Word | None = Field(None, description="The TIMESTAMP column of the results that windows go by.")
+    delay: Duration = Field(0.0, description="How far event times may be out of order; what comes later is late.")
+    idle: LongerTime | None = Field(
+        None, description="After so long without a result, event time goes on with the clock, so that windows close."
+    )
+
+
 def _nothing(value: object) -> bool:
     if value:
         raise field("has no settings", value, "Write sink: discard.")
@@ -48,6 +62,7 @@ class SinkSpec(OneOf):
     alone = ("console", "discard")
     parquet: ParquetSpec | None = Field(None, description="A folder of Parquet files; exactly once.")
     jsonl: FilePath | None = Field(None, description="A file of JSON lines; exactly once.")
+    stream: StreamSinkSpec | None = Field(None, description="A stream that other queries read; exactly once.")
     console: ConsoleSpec | None = Field(None, description="Printed as small tables; at least once.")
     discard: Nothing | None = Field(None, description="Counted and dropped.")
 
@@ -62,4 +77,7 @@ class SinkSpec(OneOf):
             return sink.parquet(folder / self.parquet.folder, self.parquet.every)
         if self.jsonl:
             return sink.jsonl(folder / self.jsonl)
+        if self.stream:
+            given = self.stream
+            return sink.stream(given.name, event_time=given.event_time, delay=given.delay, idle=given.idle)
         return sink.console(self.console.rows) if self.console else sink.discard()

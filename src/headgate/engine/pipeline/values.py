@@ -5,17 +5,18 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from headgate.fields import UNITS, Longer, Seconds, Text, field, number, whole_number
+from headgate.fields import UNITS, Longer, Seconds, Text, field, length, number, whole_number
 
 _NUMBER_AND_UNIT = rf"\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*({'|'.join(UNITS)})\s*$"
+_ROWS = r"\s*[0-9]{1,12}\s*rows?\s*$"
 _NOT_ZERO = "(?=[^eE]*[1-9])"
 IDENTIFIER = "[A-Za-z][A-Za-z0-9_]*"
 """The names of streams, tables and queries."""
 
 
-def _time(least: dict[str, Any], ahead: str = "") -> WithJsonSchema:
-    texts = {"type": "string", "pattern": f"^{ahead}{_NUMBER_AND_UNIT}"}
-    return WithJsonSchema({"anyOf": [{"type": "number", **least}, texts]})
+def _time(least: dict[str, Any], ahead: str = "", *others: str) -> WithJsonSchema:
+    texts = [{"type": "string", "pattern": f"^{text}"} for text in (f"{ahead}{_NUMBER_AND_UNIT}", *others)]
+    return WithJsonSchema({"anyOf": [{"type": "number", **least}, *texts]})
 
 
 def _path(value: object) -> str:
@@ -44,6 +45,9 @@ def _switch(value: object) -> bool:
 
 Time = Annotated[Seconds, _time({"minimum": 0})]
 LongerTime = Annotated[Longer, _time({"exclusiveMinimum": 0}, _NOT_ZERO)]
+Length = Annotated[
+    float | str, BeforeValidator(length), _time({"exclusiveMinimum": 0}, _NOT_ZERO, rf"{_NOT_ZERO}{_ROWS}")
+]
 Count = Annotated[int, Field(ge=1), BeforeValidator(whole_number(1, such_as=10))]
 Switch = Annotated[bool, BeforeValidator(_switch)]
 Seed = Annotated[int, Field(ge=0), BeforeValidator(whole_number(0, such_as=1))]

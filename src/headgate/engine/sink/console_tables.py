@@ -1,5 +1,6 @@
 """Results printed as small tables."""
 
+from datetime import datetime
 from typing import IO
 
 import pyarrow as pa
@@ -7,7 +8,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from headgate.engine.sink.protocol import Guarantee, Opening, Receipt
+from headgate.engine.sink.protocol import Guarantee, Opening, Receipt, Unfenced
+from headgate.printed import WIDE
 
 
 def console(rows: int = 20, file: IO[str] | None = None) -> "ConsoleTables":
@@ -18,7 +20,7 @@ def console(rows: int = 20, file: IO[str] | None = None) -> "ConsoleTables":
     return ConsoleTables(rows, file)
 
 
-class ConsoleTables:
+class ConsoleTables(Unfenced):
     """A table per run."""
 
     guarantee: Guarantee = "at least once"
@@ -26,6 +28,8 @@ class ConsoleTables:
     def __init__(self, rows: int = 20, file: IO[str] | None = None) -> None:
         self.rows = rows
         self._console = Console(file=file, highlight=False)
+        if not self._console.is_terminal:
+            self._console.width = WIDE
         self._query = ""
 
     def __repr__(self) -> str:
@@ -68,4 +72,7 @@ class ConsoleTables:
 def _plain(value: object) -> Text:
     """A value as text that cannot steer the terminal."""
     text = "NULL" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, datetime):
+        # Shorter, so that other columns have room.
+        text = text.replace("+00:00", "Z")
     return Text("".join(c if c.isprintable() else "·" for c in text))

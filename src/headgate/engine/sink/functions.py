@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.engine.sink.protocol import Guarantee, Opening, Receipt
+from headgate.engine.sink.protocol import Guarantee, Opening, Receipt, Unfenced
 from headgate.errors import HeadgateError
 
 Taken = TypeVar("Taken")
@@ -26,7 +26,7 @@ def foreach_batch(function: Callable[[DataFrame, int], object]) -> "Calls[DataFr
     return Calls("foreach_batch", function, lambda spark, rows: spark.createDataFrame(rows))
 
 
-class Calls(Generic[Taken]):
+class Calls(Unfenced, Generic[Taken]):
     """A function that is called with the rows of a run, in the form that it takes, and the run's number."""
 
     guarantee: Guarantee = "at least once"

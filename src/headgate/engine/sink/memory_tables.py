@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from headgate.engine.sink.protocol import Guarantee, Opening, Receipt
+from headgate.engine.sink.protocol import Guarantee, Opening, Receipt, Unfenced
 
 
 def memory(most: int | None = None) -> "MemoryTables":
@@ -24,7 +24,7 @@ class Published(NamedTuple):
     rows: pa.Table
 
 
-class MemoryTables:
+class MemoryTables(Unfenced):
     """The published tables, the oldest first."""
 
     guarantee: Guarantee = "at least once"

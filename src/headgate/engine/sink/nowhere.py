@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from headgate.engine.sink.protocol import Guarantee, Opening, Receipt
+from headgate.engine.sink.protocol import Guarantee, Opening, Receipt, Unfenced
 
 
 def discard() -> "Discard":
@@ -10,7 +10,7 @@ def discard() -> "Discard":
     return Discard()
 
 
-class Discard:
+class Discard(Unfenced):
     """The counts, of this process and of runs that had results."""
 
     guarantee: Guarantee = "at least once"

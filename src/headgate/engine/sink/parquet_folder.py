@@ -11,12 +11,17 @@ both are there after a crash, the Parquet file may be torn and is made again; if
 hidden file that is older than the one in the last receipt is committed to its end.
 
 Readers skip names that begin with an underscore.
+
+Of a query that has instances, each has a folder of its own in `_staged`, with a lock in it, which can be taken away
+from it, and its files are named part-<instance>-000000000042.parquet. Whoever takes over may not rely on what the old
+process still has open: it copies what is committed of the Arrow file.
 """
 
 import logging
 import os
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import Lock
 from typing import IO
@@ -28,12 +33,14 @@ from headgate.engine.log.synced import sync
 from headgate.engine.sink.destination import distinct, lock, writing
 from headgate.engine.sink.growing import Growing
 from headgate.engine.sink.protocol import Guarantee, Opening, Receipt
+from headgate.engine.sink.staging import Staging, checked, copied
 from headgate.engine.spans import seconds
 from headgate.errors import InputError
 
 Column = tuple[str, pa.DataType]
 
 _EVERY = 1.0
+_LOCK = "lock"
 _MOST = 64 * 2**20
 """So many bytes make a file, however young they are."""
 _log = logging.getLogger(__name__)
@@ -57,6 +64,8 @@ class ParquetFolder:
         self.folder, self.every = folder, every
         self._staged = folder / "_staged"
         self._mark = folder / "_headgate"
+        self._staging: Staging | None = None
+        self._instance = ""
         self._query = ""
         self._schema = pa.schema([])
         self._sync = False
@@ -75,12 +84,14 @@ class ParquetFolder:
     def open(self, opening: Opening) -> None:
         """Take the folder, show what is committed and forget what was staged behind it."""
         self.close()
-        self._query, self._schema, self._sync = opening.query, opening.schema, opening.sync
+        last = self._be(opening)
         distinct(opening.schema)
-        last = opening.last if opening.last and "part" in opening.last else None
-        with writing(self._query, self.folder):
+        with self._writing():
             self._check_owner(goes_on=last is not None)
-            self._staged.mkdir(parents=True, exist_ok=True)
+            if self._staging:
+                self._staging.make()
+            else:
+                self._staged.mkdir(parents=True, exist_ok=True)
             self._owner = self._owned()
             try:
                 self._recover(last)
@@ -91,16 +102,18 @@ class ParquetFolder:
 
     def stage(self, run: int, rows: pa.Table) -> Receipt:
         """Append the rows to the hidden file; nothing is written if there are none."""
-        with self._lock, writing(self._query, self.folder):
+        with self._lock, self._writing():
+            if self._staging:
+                self._staging.check()
             if not rows.num_rows:
                 if self._journal is None:
-                    return {"part": run, "length": 0}
+                    return self._receipt(run, 0)
                 self._journal.cut(self._journal.committed)
-                return {"part": self._number, "length": self._journal.committed}
+                return self._receipt(self._number, self._journal.committed)
             if self._journal is None:
                 self._journal, self._number = Growing(self._hidden(run, "arrow"), sync=self._sync), run
             length = self._journal.stage(self._messages(rows))
-            return {"part": self._number, "length": length}
+            return self._receipt(self._number, length)
 
     def publish(self, receipt: Receipt) -> None:
         """Note that the rows are there to stay. Readers see them with the next file."""
@@ -111,6 +124,9 @@ class ParquetFolder:
                     self._since = time.time()
                 if not self.every or self._journal.committed >= _MOST:
                     self._finish()
+        if self._staging:
+            # Only now: what is committed must not be cut off, whoever shows it.
+            self._staging.check()
         if not self.every:
             self._make()
 
@@ -138,6 +154,70 @@ class ParquetFolder:
                 self._owner.close()
                 self._owner = None
 
+    def fence(self, opening: Opening) -> None:
+        """Take the hidden files away from an instance."""
+        if opening.instance:
+            _, staging = self._old(opening)
+            with writing(opening.query, self.folder):
+                staging.fence()
+
+    def take_over(self, opening: Opening) -> None:
+        """Show what an instance has committed, from copies of its hidden files."""
+        if opening.instance:
+            old, staging = self._old(opening)
+            last = old._be(opening)  # noqa: SLF001 - one of its own kind
+            with writing(opening.query, self.folder):
+                staging.gone_through(lambda hidden: old._take(hidden, last))  # noqa: SLF001
+
+    def _old(self, opening: Opening) -> tuple["ParquetFolder", Staging]:
+        """The folder as it was for an instance, which is not this one."""
+        old = ParquetFolder(self.folder, self.every)
+        old._be(opening)
+        if old._staging is None:
+            msg = "only an instance has a folder that can be taken away from it"
+            raise ValueError(msg)
+        return old, old._staging
+
+    def _take(self, hidden: Path, last: Receipt | None) -> None:
+        number, length = _committed(last)
+        self._staged = hidden
+        for left in self._left():
+            journal, made = self._hidden(left, "arrow"), self._hidden(left, "parquet")
+            if left > number or (left == number and not length):
+                continue
+            if journal.exists():
+                size = journal.stat().st_size
+                self._check_length(journal, size, length if left == number else 0)
+                copy = copied(journal, length if left == number else size, sync=self._sync)
+                other = copy.with_name(f"{copy.name}.made")
+                self._convert(copy, other)
+                other.replace(made)
+                journal.unlink()
+            made.replace(self._part(left))
+            if self._sync:
+                sync(self.folder)
+
+    def _be(self, opening: Opening) -> Receipt | None:
+        """Be as an opening says; gives the last receipt if it is one of this instance."""
+        self._query, self._schema, self._sync = opening.query, opening.schema, opening.sync
+        self._instance = checked(opening.instance) if opening.instance else ""
+        self._staged, self._staging = self.folder / "_staged", None
+        if self._instance:
+            self._staged /= self._instance
+            self._staging = Staging(self._staged, self._query)
+        last = opening.last
+        own = last is not None and "part" in last and last.get("instance", "") == self._instance
+        return last if own else None
+
+    def _receipt(self, part: int, length: int) -> Receipt:
+        instance = {"instance": self._instance} if self._instance else {}
+        return {"part": part, "length": length, **instance}
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._staging.writing() if self._staging else nullcontext(), writing(self._query, self.folder):
+            yield
+
     def _messages(self, rows: pa.Table) -> Iterator[pa.Buffer]:
         """The rows as messages of an Arrow stream, behind the one that says what the columns are."""
         if self._journal and not self._journal.committed:
@@ -155,7 +235,7 @@ class ParquetFolder:
 
     def _make(self) -> None:
         """Make the files for readers of the hidden ones that are finished, the oldest first."""
-        with self._making, writing(self._query, self.folder):
+        with self._making, self._writing():
             while self._full:
                 self._show(self._full[0])
                 self._full.pop(0)
@@ -186,37 +266,50 @@ class ParquetFolder:
 
     def _recover(self, last: Receipt | None) -> None:
         """Cut the hidden file to the committed length, show it and those before it, and forget those behind it."""
-        number, length = (int(last["part"]), int(last.get("length", 0))) if last else (-1, 0)
+        number, length = _committed(last)
         self._forget(number)
         journal = self._hidden(number, "arrow")
         if journal.exists():
-            if (size := journal.stat().st_size) < length:
-                rule = f"the results of query '{self._query}' that were committed are still in {journal}"
-                remedy = "Put the file back, or name another folder."
-                raise InputError(rule, f"{size} bytes of {length}", remedy)
+            self._check_length(journal, journal.stat().st_size, length)
             os.truncate(journal, length)
             if not length:
                 journal.unlink()
-        for left in sorted({int(path.stem) for path in self._staged.iterdir()}):
+        for left in self._left():
             self._show(left)
         if last and (length or last.get("rows")) and not self._part(number).exists():
             _log.warning("query %s: %s is gone; it was moved away, or is lost", self._query, self._part(number))
 
     def _forget(self, last: int) -> None:
         for path in self._staged.iterdir():
-            if not path.stem.isdecimal() or int(path.stem) > last:
+            # Folders are those of instances.
+            if path.name != _LOCK and path.is_file() and (not path.stem.isdecimal() or int(path.stem) > last):
                 path.unlink()
+
+    def _left(self) -> list[int]:
+        """The numbers of the hidden files."""
+        return sorted({int(path.stem) for path in self._staged.iterdir() if path.stem.isdecimal() and path.is_file()})
+
+    def _check_length(self, journal: Path, size: int, length: int) -> None:
+        if size < length:
+            rule = f"the results of query '{self._query}' that were committed are still in {journal}"
+            remedy = "Put the file back, or name another folder."
+            raise InputError(rule, f"{size} bytes of {length}", remedy)
 
     def _hidden(self, number: int, form: str) -> Path:
         return self._staged / f"{number}.{form}"
 
     def _part(self, number: int) -> Path:
-        return self.folder / f"part-{number:012d}.parquet"
+        of = f"{self._instance}-" if self._instance else ""
+        return self.folder / f"part-{of}{number:012d}.parquet"
 
     def _check_owner(self, *, goes_on: bool) -> None:
         """Refuse a folder with what somebody else wrote."""
         found = sorted(self.folder.glob("[!_.]*"))
         mine = goes_on and self._mark.exists() and self._mark.read_text() == self._query
+        if self._instance and self._mark.exists() and self._mark.read_text() == self._query:
+            # Others may have written before; if nothing is committed, not this one.
+            own = f"part-{self._instance}-{'[0-9]' * 12}.parquet"
+            found = [] if goes_on else sorted(self.folder.glob(own))
         if found and not mine:
             rule = f"the folder for the results of query '{self._query}' is empty at first"
             got = f"{self.folder}, which holds {found[0].name}"
@@ -232,7 +325,9 @@ class ParquetFolder:
                 raise InputError(rule, got, "Name another folder, or give the changed query another name.")
 
     def _owned(self) -> IO[bytes]:
-        """The file that marks the folder as the query's own, locked."""
+        """The file that marks the folder as the query's own, locked; for an instance, one of its own."""
+        if self._instance:
+            return self._owned_by_instance()
         mark = self._mark.open("a+b", buffering=0)
         try:
             lock(mark, self.folder)
@@ -243,6 +338,25 @@ class ParquetFolder:
             mark.close()
             raise
         return mark
+
+    def _owned_by_instance(self) -> IO[bytes]:
+        if not self._mark.exists() or self._mark.read_text() != self._query:
+            # Never half written: another instance may be looking at it.
+            temporary = self._mark.with_name(f"_headgate.{self._instance}.tmp")
+            temporary.write_text(self._query)
+            temporary.replace(self._mark)
+        own = (self._staged / _LOCK).open("a+b", buffering=0)
+        try:
+            lock(own, self._staged)
+        except BaseException:
+            own.close()
+            raise
+        return own
+
+
+def _committed(last: Receipt | None) -> tuple[int, int]:
+    """The hidden file up to which all is committed, and how much of it."""
+    return (int(last["part"]), int(last.get("length", 0))) if last else (-1, 0)
 
 
 def _pairs(schema: pa.Schema) -> list[Column]:

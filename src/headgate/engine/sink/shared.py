@@ -74,6 +74,14 @@ class Shared:
         """Let the sink behind it do what is due."""
         self.sink.tick(now)
 
+    def fence(self, opening: Opening) -> None:
+        """Fence an instance of the sink behind it: that of all queries which shared it in one engine."""
+        self.sink.fence(self._behind(opening))
+
+    def take_over(self, opening: Opening) -> None:
+        """Take over such an instance. The last receipt is the shared sink's."""
+        self.sink.take_over(self._behind(opening))
+
     def close(self) -> None:
         """Note that a query does not write any more; the last one closes the sink behind it."""
         with self.lock:
@@ -86,10 +94,15 @@ class Shared:
             rule = f"queries that share the sink '{self.name}' leave the column `{QUERY}` to it"
             remedy = f"Rename it in query '{opening.query}', as in `{taken[0]} AS {taken[0]}_2`."
             raise InputError(rule, f"'{taken[0]}'", remedy)
-        last, columns = opening.last, _nullable(opening.schema)
-        schema = columns.insert(0, pa.field(QUERY, pa.string()))
-        self.sink.open(replace(opening, query=self.name, schema=schema, last=last["receipt"] if last else None))
-        self._columns, self._run = columns, int(last["run"]) if last else 0
+        last = opening.last
+        self.sink.open(self._behind(opening))
+        self._columns, self._run = _nullable(opening.schema), int(last["run"]) if last else 0
+
+    def _behind(self, opening: Opening) -> Opening:
+        """What the sink behind it is told."""
+        schema = _nullable(opening.schema).insert(0, pa.field(QUERY, pa.string()))
+        last = opening.last["receipt"] if opening.last else None
+        return replace(opening, query=self.name, schema=schema, last=last)
 
     def _check(self, opening: Opening) -> None:
         if not _nullable(opening.schema).equals(self._columns):

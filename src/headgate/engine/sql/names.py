@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from headgate.engine.sql.dialect import place, write
+from headgate.engine.sql.dialect import place, read, write
 from headgate.engine.sql.plan import Catalog
 from headgate.errors import InputError
 from headgate.fields import choose
@@ -25,6 +25,17 @@ def reads(tree: exp.Expr, names: Mapping[str, object]) -> list[exp.Table]:
     """The places where a resolved query reads one of the named streams or tables, in the order of the text."""
     tables = [table for table in tree.find_all(exp.Table, bfs=False) if isinstance(table.this, exp.Identifier)]
     return [table for table in tables if table.name in names]
+
+
+def mentioned(text: str) -> list[str]:
+    """What a text reads, streams, tables or neither, in lower case; nothing if it is no query."""
+    try:
+        tree = read(text)
+    except InputError:
+        return []
+    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    found = [table.name.lower() for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
+    return [name for name in dict.fromkeys(found) if name not in own]
 
 
 @dataclass

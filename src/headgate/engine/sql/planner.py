@@ -71,6 +71,9 @@ def _windowed(
     kept: bool,
 ) -> Plan:
     _check_outputs(query, ("window_start", "window_end"))
+    if window.over_rows and len(streams) > 1:
+        rule, remedy = "a window over rows is one of a single stream", "Take windows of time, as in window='10s'."
+        raise InputError(rule, f"a query over {' and '.join(streams)}", remedy)
     timeless = [name for name in streams if catalog.streams[name].event_time is None]
     if window.time == "event" and timeless:
         remedy = "Register it with a column for the time, or take windows over arrival time."

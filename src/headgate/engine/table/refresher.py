@@ -5,6 +5,7 @@ import logging
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 from headgate.engine.kernel.lookups import UNFOUND
 from headgate.engine.kernel.program import Joined
 from headgate.engine.running import Done
+from headgate.engine.table.looked_up import LookedUp, Ran
 from headgate.engine.table.swapping import Swapping
 from headgate.engine.table.tables import Tables, said
 from headgate.engine.units import LiveUnit
@@ -29,6 +31,8 @@ _LOOK = 0.5
 """Seconds after which it looks around even if nothing is due: accesses change what is."""
 _WRITE = 10.0
 """Seconds between two times at which what was learned is written."""
+_RAN = 1000
+"""The last runs on Spark whose lookups are not counted yet, at most."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +60,8 @@ class Refresher:
         self._ending = threading.Event()
         self._written = 0.0
         self._thread: threading.Thread | None = None
+        self._looked_up = LookedUp(tables)
+        self._ran: deque[Ran] = deque(maxlen=_RAN)
         self._recall()
 
     def use(self, wish: Refresh) -> None:
@@ -87,15 +93,17 @@ class Refresher:
         if self._thread:
             self._spark.sparkContext.cancelJobGroup(_GROUP)
             self._thread.join()
+        self._catch_up()
         self._write()
 
     def ran(self, unit: LiveUnit, done: Done) -> None:
-        """In the scheduler's thread: count what a run has looked up, and give the unit what has come meanwhile."""
+        """In the scheduler's thread: note what a run has looked up, and give the unit what has come meanwhile."""
         if not unit.reads:
             return
-        # Which parts of a table Spark has looked at, it does not tell.
-        joined = done.joined if unit.in_kernel else [{table: {UNFOUND: done.read} for table in unit.reads}]
-        self._count(joined)
+        if unit.in_kernel:
+            self._count(done.joined)
+        else:
+            self._ran.append(Ran(unit.queries[0], done.positions, done.read))
         self._swapping.look(unit)
 
     def estimates(self, now: float) -> dict[Part, Estimate]:
@@ -138,6 +146,11 @@ class Refresher:
                 for table, parts in each.items():
                     self._accessed(table, parts, now)
 
+    def _catch_up(self) -> None:
+        """Count what queries on Spark have looked up, which may take a look at their tuples."""
+        while self._ran:
+            self._count([self._looked_up.of(self._ran.popleft())])
+
     def _accessed(self, table: str, parts: Mapping[int, int], now: float) -> None:
         kept = self._tables.kept.get(table)
         if kept is None:
@@ -162,6 +175,7 @@ class Refresher:
                 swaps = self._swapping.swaps
                 for table in list(self._tables.kept):
                     self._tables.tidy(table)
+            self._catch_up()
             if name is None:
                 self._ending.wait(min(_LOOK, wait) if math.isfinite(wait) else _LOOK)
                 continue
