@@ -1,0 +1,1 @@
+"""Several engines that share their queries: a coordinator says who runs what, nodes do it."""
