@@ -1,4 +1,5 @@
 import os
+from importlib import import_module
 
 import pytest
 
@@ -6,6 +7,7 @@ from headgate.engine.session import session
 from headgate.web.app import Pages
 from headgate.web.watch import Watch
 from web.invented import Invented
+from web.receiver import Receiver
 
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
@@ -31,6 +33,21 @@ class Shown:
 @pytest.fixture
 def shown():
     return Shown()
+
+
+@pytest.fixture
+def otel():
+    """What pushes, where the extra is installed."""
+    why = "pushing metrics takes OpenTelemetry: pip install 'headgate[otel]'"
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason=why)
+    return import_module("headgate.web.telemetry")
+
+
+@pytest.fixture
+def receiver(otel):
+    found = Receiver()
+    yield found
+    found.close()
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import time
 import pytest
 from starlette.testclient import TestClient
 
+from headgate.record import Refused
 from headgate.web.guard import TOKEN
 from web.conftest import TOKEN as RIGHT
 
@@ -107,6 +108,16 @@ def test_a_query_is_told_at_length(client, shown):
     assert len(found["runs"]) == 3
     assert found["runs"][0]["terms"]["W"] == 0.123456
     assert found["deadline"]["reason"] == "others ran for 1.20 s in between"
+
+
+def test_a_query_that_was_refused_says_why_on_the_page_of_deadlines_and_on_its_own(client, shown):
+    shown.engine.tell(Refused(12.5, "too_much", "it needs 3 s of every 2 s. Give it a stride of 4 s"))
+    shown.tick()
+    (first,) = events(client, shown, "deadlines,refused", 1)
+    assert first["refused"] == [[12.5, "too_much", "it needs 3 s of every 2 s. Give it a stride of 4 s"]]
+    answer = client.get("/api/queries/too_much")
+    assert answer.status_code == 404
+    assert "was refused: it needs 3 s" in answer.json()["error"]
 
 
 def test_a_query_that_is_not_there_is_404_and_says_so(client):

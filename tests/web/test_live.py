@@ -1,6 +1,7 @@
 """A small engine on Spark, and what is served of it."""
 
 import json
+import sys
 import urllib.error
 import urllib.request
 
@@ -9,6 +10,7 @@ import pytest
 from engine.live import Fed, caught_up, until
 from headgate.engine.engine import Engine
 from headgate.errors import InputError
+from web.receiver import values
 
 TOKEN = "the token"
 
@@ -137,3 +139,33 @@ def test_an_address_that_cannot_be_served_says_so(spark, tmp_path, host, port):
     with pytest.raises(InputError, match="a server has an address"):
         engine.serve(host=host, port=port)
     engine.stop()
+
+
+def test_an_engine_pushes_its_metrics_while_it_runs(running, receiver):
+    engine, _, _ = running
+    with engine.push_metrics(receiver.address, every=0.1):
+        with pytest.raises(InputError, match="pushes to one endpoint"):
+            engine.push_metrics(receiver.address)
+        until(lambda: len(receiver.requests) >= 2)
+    status = engine.status()
+    found = values(receiver.requests[-1])
+    assert found["headgate_stream_tuples_total", (("stream", "s"),)] == status.streams[0].tuples >= 40
+    assert found["headgate_class_delay_target_seconds", (("class", "alerts"),)] == 5
+    assert found["headgate_queries", ()] == 5
+
+
+def test_an_engine_that_stops_pushes_once_more(spark, tmp_path, receiver):
+    engine = Engine(spark, tmp_path / "state", lanes={"jobs": 1, "resident": 0})
+    with pytest.raises(InputError, match="every so many seconds"):
+        engine.push_metrics(receiver.address, every=0)
+    engine.push_metrics(receiver.address, every=60)
+    last = engine.stop()
+    assert values(receiver.requests[-1])["headgate_snapshot_timestamp_seconds", ()] == pytest.approx(last.time)
+
+
+def test_without_the_extra_one_is_told_what_to_install(running, monkeypatch):
+    engine, _, _ = running
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.metric_exporter", None)
+    monkeypatch.delitem(sys.modules, "headgate.web.telemetry", raising=False)
+    with pytest.raises(InputError, match=r"pip install 'headgate\[otel\]'"):
+        engine.push_metrics("http://127.0.0.1:4318/v1/metrics")

@@ -1,14 +1,16 @@
 """The metrics: parsed as Prometheus does, documented, and what the Grafana dashboard asks for."""
 
 import json
+import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
-from headgate.web.metrics import METRICS
+from headgate.web.metrics import METRICS, text
 
 ROOT = Path(__file__).parents[2]
 GRAFANA = ROOT / "examples" / "grafana" / "headgate.json"
@@ -28,6 +30,22 @@ def test_every_metric_is_scraped_under_its_name_with_its_labels(scraped):
     for name, labels in scraped:
         found[name] = {label for label, _ in labels}
     assert found == {each.full_name: set(each.labels) for each in METRICS}
+
+
+def test_labels_of_any_text_and_numbers_of_any_kind_are_read_back(shown):
+    name = 'a "b" \\ c\nd é'
+    found = shown.engine.recent()
+    streams = [replace(found.streams[0], name=name, rate=value) for value in (math.inf, -math.inf, math.nan, 1e-12)]
+    seen = []
+    for stream in streams:
+        families = text_string_to_metric_families(text(replace(found, streams=(stream,))))
+        (family,) = [each for each in families if each.name == "headgate_stream_tuples_per_second"]
+        (sample,) = family.samples
+        assert sample.labels == {"stream": name}
+        seen.append(sample.value)
+    assert seen[:2] == [math.inf, -math.inf]
+    assert math.isnan(seen[2])
+    assert seen[3] == 1e-12
 
 
 def test_names_say_their_units_and_counters_end_in_total():

@@ -10,7 +10,6 @@ from urllib.parse import parse_qsl
 
 from anyio import to_thread
 from bokeh.settings import settings
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -20,11 +19,11 @@ from starlette.staticfiles import StaticFiles
 
 from headgate.errors import HeadgateError
 from headgate.printed import finite
-from headgate.record import Changed, Iterated, Ran
+from headgate.record import Changed, Iterated, Ran, Refused
 from headgate.web.guard import TOKEN, Guard, same
-from headgate.web.metrics import Metrics
+from headgate.web.metrics import text
 from headgate.web.network import network
-from headgate.web.prediction import Oracle
+from headgate.web.oracle import Oracle
 from headgate.web.served import Served
 from headgate.web.watch import EVERY, LOGS, PARTS, Watch
 
@@ -39,6 +38,8 @@ _FRESH = 10.0
 """Seconds after which an engine that has shown nothing new is not ready."""
 _LONGEST = 4096
 """Bytes of a form."""
+_SCRAPED = "text/plain; version=0.0.4; charset=utf-8"
+"""The format of Prometheus."""
 _RUNS = 30
 """Runs of a query that its page shows."""
 
@@ -48,8 +49,6 @@ class Pages:
 
     def __init__(self, served: Served, watch: Watch, token: str) -> None:
         self._served, self._watch, self._token = served, watch, token
-        self._registry = CollectorRegistry()
-        self._registry.register(Metrics(lambda: watch.frame.snapshot))
         self._oracle = Oracle(served.state)
         self._watchers = 0
         self.over = False
@@ -66,6 +65,7 @@ class Pages:
                 Route("/api/streams/{name}/{change:str}", self._change_query, methods=["POST"]),
                 Route("/api/classes/{name}/priority", self._change_class, methods=["POST"]),
                 Route("/api/whatif", self._whatif, methods=["POST"]),
+                Route("/api/explain", self._explain, methods=["POST"]),
                 Route("/metrics", self._metrics),
                 Route("/healthz", self._healthy),
                 Route("/readyz", self._ready),
@@ -112,7 +112,7 @@ class Pages:
         try:
             described = asdict(self._served.described(name))
         except HeadgateError as error:
-            return _error(404, str(error))
+            return _error(404, self._refusal(name) or str(error))
         frame, journal = self._watch.frame, self._watch.journal
         status = next((asdict(each) for each in frame.snapshot.queries if each.name == name), None)
         unit = status["unit"] if status else name
@@ -123,11 +123,17 @@ class Pages:
         found = {**described, "status": status, "runs": runs[::-1], "changes": changes[-_RUNS:][::-1]}
         return JSONResponse(finite({**found, "iterations": iterations[-_RUNS:][::-1], "deadline": deadline}))
 
+    def _refusal(self, name: str) -> str | None:
+        """Why a query is not there that was refused."""
+        journal = self._watch.journal
+        refused = [each for each in journal.since(Refused, 0, journal.count) if each.query == name]
+        return f"query '{name}' was refused: {refused[-1].why}" if refused else None
+
     def _network(self, _: Request) -> Response:
         return JSONResponse(asdict(network(self._watch.frame)))
 
     def _metrics(self, _: Request) -> Response:
-        return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(text(self._watch.frame.snapshot), media_type=_SCRAPED)
 
     async def _healthy(self, _: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -156,6 +162,9 @@ class Pages:
     async def _whatif(self, request: Request) -> Response:
         """Changes nothing, but takes the time of a processor: for whoever has the token."""
         return await self._granted(request, self._oracle.predict)
+
+    async def _explain(self, request: Request) -> Response:
+        return await self._granted(request, self._oracle.explain)
 
     async def _changed(self, request: Request, change: Callable[[str], None], field: str | None = None) -> Response:
         async def make(form: Mapping[str, str]) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from headgate.engine.gentle import gently
@@ -13,10 +14,12 @@ from headgate.web.states import Recent, of_class, of_query, recent
 
 Row: TypeAlias = Sequence[Any]
 
-QUERY = (
-    *("name", "cls", "state", "unit", "pending", "oldest_wait", "results", "response_p50", "response_p99"),
-    *("slack", "qos", "kept", "shed", "late", "tuples", "runs", "a", "b", "selectivity", "busy", "reason"),
+_AS_IT_IS = (
+    *("name", "cls", "unit", "pending", "oldest_wait", "results", "response_p50", "response_p99", "qos", "shed"),
+    *("late", "tuples", "runs", "a", "b", "selectivity", "busy", "reason"),
 )
+_TOLD = attrgetter(*_AS_IT_IS)
+QUERY = ("state", "slack", "kept", *_AS_IT_IS)
 """The columns of queries; the other parts have those of their dataclass, and some more."""
 _LARGE = 1e6
 
@@ -93,7 +96,9 @@ class Frame:
     def queries(self) -> Part:
         """The queries that are listed."""
         targets = {each.name: each.delay_target for each in self.snapshot.classes}
-        return _part(_query(each, targets.get(each.cls)) for each in gently(self.snapshot.queries))
+        # There may be very many, so rows are made without a record between.
+        rows = {each.name: _query(each, targets.get(each.cls)) for each in gently(self.snapshot.queries)}
+        return Part(QUERY if rows else (), rows)
 
     @cached_property
     def streams(self) -> Part:
@@ -161,19 +166,17 @@ def _fares(status: ClassStatus, seen: Recent, oldest: float) -> dict[str, Any]:
     }
 
 
-def _query(query: QueryStatus, target: float | None) -> dict[str, Any]:
-    known = {
-        "state": of_query(query, target),
-        "slack": target - query.response_p99 if target is not None and query.response_p99 is not None else None,
-        "kept": 1 - query.shed / query.tuples if query.tuples else 1.0,
-    }
-    return {name: known[name] if name in known else getattr(query, name) for name in QUERY}
+def _query(query: QueryStatus, target: float | None) -> Row:
+    p99 = query.response_p99
+    slack = target - p99 if target is not None and p99 is not None else None
+    kept = 1 - query.shed / query.tuples if query.tuples else 1.0
+    return [_short(value) for value in (of_query(query, target), slack, kept, *_TOLD(query))]
 
 
 def _short(value: Any) -> Any:  # noqa: ANN401 - any value of a status
     """Numbers to four digits, so that what has not changed looks so; points in time to the millisecond."""
-    if not isinstance(value, float):
+    if type(value) is not float:
         return value
-    if not math.isfinite(value):
-        return None
-    return round(value, 3) if abs(value) >= _LARGE else float(f"{value:.4g}")
+    if -_LARGE < value < _LARGE:
+        return float(f"{value:.4g}")
+    return round(value, 3) if math.isfinite(value) else None

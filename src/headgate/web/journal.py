@@ -1,16 +1,16 @@
-"""The latest of what the engine records, in memory: runs with their reasons, and what happened to units."""
+"""The latest of what the engine records, in memory: runs and why, what happened to units, who was refused."""
 
 import threading
 from collections import deque
 from collections.abc import Sequence
 from typing import TypeVar
 
-from headgate.record import Changed, Entry, Iterated, Ran
+from headgate.record import Changed, Entry, Iterated, Ran, Refused
 
 MOST = 5_000
 """Entries of a kind that are kept: some megabytes, and a minute of all but the fastest engines."""
 
-Told = TypeVar("Told", Ran, Changed, Iterated)
+Told = TypeVar("Told", Ran, Changed, Iterated, Refused)
 
 
 class Journal:
@@ -18,7 +18,7 @@ class Journal:
 
     def __init__(self, most: int = MOST) -> None:
         self._kept: dict[type, deque[tuple[int, Entry]]] = {
-            kind: deque(maxlen=most) for kind in (Ran, Changed, Iterated)
+            kind: deque(maxlen=most) for kind in (Ran, Changed, Iterated, Refused)
         }
         self._lock = threading.Lock()
         self.count = 0

@@ -68,7 +68,9 @@ def _wiring(query: LiveQuery) -> Wiring:
 
 def _window(query: LiveQuery) -> str | None:
     window = query.draft.window
-    return f"{spelled(window)}, {window.time} time" if window else None
+    if window is None:
+        return None
+    return spelled(window) if window.over_rows else f"{spelled(window)}, {window.time} time"
 
 
 def _steps(query: LiveQuery) -> list[str]:

@@ -23,7 +23,7 @@ class Server:
 
     def __init__(self, served: Served, host: str, port: int, token: str | None = None) -> None:
         self.token = secrets.token_urlsafe(16) if token is None else token
-        self._socket = _bound(host, port)
+        self._socket = bound(host, port)
         self.port: int = self._socket.getsockname()[1]
         self.address = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
         self._watch = Watch(served)
@@ -68,10 +68,10 @@ class Server:
         self.close()
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def bound(host: str, port: int, tries: int = _NEXT) -> socket.socket:
     """A socket on a port, or on the next one that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for candidate in range(port, port + _NEXT if port else 1):
+    for candidate in range(port, port + tries if port else 1):
         found = socket.socket(family, socket.SOCK_STREAM)
         # Connections of a server that has just ended do not count.
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -86,5 +86,5 @@ def _bound(host: str, port: int) -> socket.socket:
             remedy = "Name an address of this machine and a port above 1023."
             raise InputError("a server has an address", f"{host}:{candidate} ({said})", remedy) from None
         return found
-    last = port + _NEXT - 1
-    raise InputError("a server has a port that is free", f"none from {port} to {last}", "Name another port.")
+    got = f"{port}, which is taken" if tries == 1 else f"none from {port} to {port + tries - 1}"
+    raise InputError("a server has a port that is free", got, "Name another port.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from headgate.engine.gentle import gently
 from headgate.engine.status import Snapshot
-from headgate.record import Ran
+from headgate.record import Ran, Refused
 from headgate.web.frames import Frame, Part
 from headgate.web.journal import Journal
 from headgate.web.served import Served
@@ -18,7 +18,7 @@ from headgate.web.states import SPAN
 EVERY = 0.25
 """Seconds between two looks whether there is a newer snapshot, of which an engine takes two a second at most."""
 PARTS = ("totals", "classes", "queries", "streams", "lanes", "tables", "refreshing", "deadlines")
-LOGS = ("runs", "history")
+LOGS = ("runs", "history", "refused")
 """What a page may ask for: of parts of a frame it gets what has changed, of logs what is new."""
 _REMEMBERED = 600
 """Frames of which the history has figures: five minutes or more."""
@@ -97,6 +97,9 @@ class Watch:
     def _log(self, name: str, new: bool) -> str:
         if name == "runs":
             return self._runs(self._last.recorded if new else 0)
+        if name == "refused":
+            refused = self.journal.since(Refused, self._last.recorded if new else 0, self.frame.recorded)
+            return _text([[round(each.time, 3), each.query, each.why] for each in refused])
         return f"[{','.join(text for number, text in self._history if not new or number > self._last.number)}]"
 
     def _part(self, name: str, new: bool) -> str:
@@ -146,5 +149,4 @@ def _rows(rows: Mapping[str, Any]) -> str:
     return ",".join(f"{_text(key)}:{_text(row)}" for key, row in gently(rows.items()))
 
 
-def _text(value: Any) -> str:  # noqa: ANN401 - any value of a row
-    return json.dumps(value, separators=(",", ":"), default=dict)
+_text: Callable[[Any], str] = json.JSONEncoder(separators=(",", ":"), default=dict).encode

@@ -1,7 +1,7 @@
 // What the engine says, as it says it: parts as maps of records by key, logs as arrays. Connects again by itself.
 
 const LONGEST_SILENCE = 15000;
-const MOST = { runs: 5000, history: 600 };
+const MOST = { runs: 5000, history: 600, refused: 100 };
 
 export class Live {
   constructor(hear) {

@@ -14,8 +14,9 @@ import network from "./pages/network.js";
 import tables from "./pages/tables.js";
 import deadlines from "./pages/deadlines.js";
 import whatif from "./pages/whatif.js";
+import why from "./pages/why.js";
 
-const PAGES = { "": overview, queries, streams, lanes, load, network, tables, deadlines, whatif };
+const PAGES = { "": overview, queries, streams, lanes, load, network, tables, deadlines, whatif, why };
 const STALE = 4000;
 const place = document.getElementById("page");
 const news = document.getElementById("news");

@@ -1,6 +1,8 @@
-// Queries with a deadline: how many of their windows were in time, over how much of their tuples, and why not.
+// Queries with a deadline: how many of their windows were in time, over how much of their tuples, and why not; and who
+// was refused.
 
-import { count, number, share, span, words } from "../format.js";
+import { h } from "../dom.js";
+import { clock, count, number, share, span, words } from "../format.js";
 import { Grid } from "../grid.js";
 import { link } from "./queries.js";
 
@@ -22,15 +24,25 @@ const COLUMNS = [
   { key: "reason", label: "why it was last late", words: true, format: words },
 ];
 
+const REFUSED = [
+  { key: "time", label: "asked at", format: clock, words: true },
+  { key: "name", label: "query", words: true },
+  { key: "why", label: "why, and what would fit", words: true },
+];
+
 export default {
   title: "Deadlines",
-  parts: ["deadlines"],
+  parts: ["deadlines", "refused"],
   mount(root, live) {
     const grid = new Grid(COLUMNS, { rowState: (row) => row.state, empty: "No query has a deadline." });
-    root.append(grid.element);
+    const refused = new Grid(REFUSED, { sort: "time", down: true, empty: "Nobody was refused since somebody watches." });
+    root.append(grid.element, h("h2", null, "Refused"), refused.element);
     return {
-      update: () => grid.update(live.records("deadlines").map((row) => ({ ...row, state: fares(row) }))),
-      unmount: () => grid.remove(),
+      update() {
+        grid.update(live.records("deadlines").map((row) => ({ ...row, state: fares(row) })));
+        refused.update(live.log("refused").map(([time, name, why]) => ({ time, name, why })));
+      },
+      unmount: () => [grid, refused].forEach((each) => each.remove()),
     };
   },
 };

@@ -6,11 +6,12 @@ import { h, put } from "../dom.js";
 import { clock, count, span, words } from "../format.js";
 import { Grid } from "../grid.js";
 import { why } from "./query.js";
+import { moment } from "./why.js";
 
 const SECONDS = 60;
 const LATEST = 40;
 const COLUMNS = [
-  { key: "started", label: "began", format: clock, words: true },
+  { key: "started", label: "began", format: clock, words: true, href: (run) => moment(run.started), title: "why, and who else waited" },
   { key: "lane", label: "lane", words: true },
   { key: "unit", label: "unit", words: true },
   { key: "cls", label: "class", words: true },
@@ -28,15 +29,20 @@ export default {
     const timeline = new Timeline(SECONDS);
     const now = h("p", { class: "lead" });
     const names = h("div");
+    let known = "";
     const grid = new Grid(COLUMNS, { sort: "started", down: true, empty: "Nothing has run since somebody watches." });
     root.append(now, names, timeline.element, h("h2", null, "Latest runs"), grid.element);
     return {
       update() {
         const lanes = live.records("lanes");
-        const classes = live.records("classes").map((each) => each.name);
-        if (names.childElementCount !== 1 && classes.length) names.replaceChildren(legend(classes));
         put(now, lanes.map((lane) => `${lane.name}: ${lane.running ?? "idle"}`).join(" · "));
         const runs = live.log("runs").filter((run) => run[4] > live.time - SECONDS).map((run) => record(run, lanes));
+        // Queries without a class of their own have one that is not listed.
+        const classes = [...new Set([...live.records("classes").map((each) => each.name), ...runs.map((run) => run.cls)])];
+        if (classes.join() !== known) {
+          known = classes.join();
+          names.replaceChildren(legend(classes));
+        }
         const column = (of) => runs.map(of);
         timeline.update(live.time, lanes.map((lane) => lane.name), {
           left: column((run) => wall(run.started)),

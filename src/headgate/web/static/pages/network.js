@@ -28,6 +28,9 @@ export default {
       last = text;
       const found = JSON.parse(text);
       place.replaceChildren(drawn(found));
+      // Queries without a class of their own have one that is not listed.
+      const classes = found.nodes.map((node) => node.cls).filter(Boolean);
+      names.replaceChildren(legend([...new Set([...live.records("classes").map((each) => each.name), ...classes])]));
       const units = found.nodes.filter((node) => node.kind === "unit");
       const fused = units.filter((node) => node.kernel).length;
       const riding = units.reduce((sum, node) => sum + node.riding, 0);
@@ -36,8 +39,6 @@ export default {
     };
     return {
       update() {
-        const classes = live.records("classes").map((each) => each.name);
-        if (names.childElementCount === 0 && classes.length) names.append(legend(classes));
         if (performance.now() < due) return;
         due = performance.now() + EVERY;
         ask().catch(() => null);

@@ -1,38 +1,48 @@
-// Reference tables: how fresh they are, and why one could not be read. Shows whatever is known of them.
+// Reference tables: how fresh they are, what refreshing them takes and brings, and why one could not be read.
 
-import { facts } from "../dom.js";
-import { value, words } from "../format.js";
+import { h, put } from "../dom.js";
+import { count, share, size, span, words } from "../format.js";
 import { Grid } from "../grid.js";
+
+const COLUMNS = [
+  { key: "name", label: "table", words: true },
+  { key: "state", label: "state", state: true },
+  { key: "age", label: "age", format: span, title: "of the part that was read longest ago" },
+  { key: "freshness", label: "fresh", format: share, title: "how much of it is likely to be as at the source" },
+  { key: "perceived", label: "joins see", format: share, title: "how much of what queries look up is likely to be as at the source" },
+  { key: "hourly", label: "changes/h", format: count, title: "of all parts, as learned" },
+  { key: "accesses", label: "lookups", format: share, title: "the share of all lookups that are in this table" },
+  { key: "every", label: "refreshed every", format: span },
+  { key: "refreshes", label: "refreshes", format: count },
+  { key: "changed", label: "changed", format: count, title: "refreshes that found something new" },
+  { key: "failures", label: "failed", format: count },
+  { key: "parts", label: "parts", format: count },
+  { key: "bytes", label: "size", format: size },
+  { key: "problem", label: "problem", words: true, format: words },
+];
 
 export default {
   title: "Tables",
   parts: ["tables", "refreshing"],
   mount(root, live) {
-    let grid = null;
-    let known = "";
-    let budget = null;
+    const budget = h("p", { class: "lead" });
+    const grid = new Grid(COLUMNS, { rowState: (row) => row.state, empty: "No reference table is registered." });
+    root.append(budget, grid.element);
     return {
       update() {
         const [spent] = live.records("refreshing");
-        if (spent) {
-          const { name, ...rest } = spent;
-          if (!budget) root.append((budget = facts(Object.keys(rest).map((key) => key.replaceAll("_", " ")))).element);
-          budget.show(Object.entries(rest).map(([key, each]) => value(key, each)));
-        }
-        const records = live.records("tables").map((each) => ({ ...each, state: each.problem ? "trying" : "running" }));
-        const keys = Object.keys(records[0] ?? { name: "", problem: "" }).filter((key) => key !== "state" && key !== "problem");
-        if (keys.join() !== known || !grid) {
-          grid?.element.remove();
-          known = keys.join();
-          const columns = keys.map((key) => ({ key, label: key === "name" ? "table" : key.replaceAll("_", " "), words: key === "name", format: (given) => value(key, given) }));
-          columns.splice(1, 0, { key: "state", label: "state", state: true });
-          columns.push({ key: "problem", label: "problem", words: true, format: words });
-          grid = new Grid(columns, { rowState: (row) => row.state, empty: "No reference table is registered." });
-          root.append(grid.element);
-        }
-        grid.update(records);
+        const tables = live.records("tables");
+        put(budget, spent ? said(spent) : tables.length ? "Tables are read once: there is no refresh budget." : "Nothing is refreshed.");
+        grid.update(tables.map((each) => ({ ...each, hourly: hourly(each.change_rate), state: each.problem ? "trying" : "running" })));
       },
-      unmount: () => grid?.remove(),
+      unmount: () => grid.remove?.(),
     };
   },
 };
+
+const hourly = (rate) => (rate === null || rate === undefined ? null : 3600 * rate);
+
+function said({ policy, budget, unit, period, used, allowed, perceived }) {
+  const amount = unit === "bytes" ? size(budget) : `${count(budget)} refreshes`;
+  return `by ${policy}: ${amount} in ${span(period)} · ${share(allowed ? used / allowed : NaN)} used · joins see ${share(perceived)} fresh`;
+}

@@ -1,4 +1,4 @@
-"""What if, asked on a page: for whoever has the token, one at a time, with the command's own words."""
+"""What if and why, asked on a page: for whoever has the token, one at a time, with the commands' own words."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from headgate.errors import InputError
 from headgate.record import Arrived, Began, Planned, Ran, Recorder, Response
 from headgate.web.guard import TOKEN
-from headgate.web.prediction import Oracle
+from headgate.web.oracle import Oracle
 from web.conftest import TOKEN as RIGHT
 from web.conftest import Shown
 
@@ -46,9 +46,21 @@ def test_a_run_is_predicted_as_the_command_does(client):
     assert found["measured"]["classes"].keys() == found["whatif"]["classes"].keys() == {"default"}
 
 
-def test_nobody_makes_this_machine_work_without_the_token(client):
-    assert client.post("/api/whatif", data={"rate": "2x"}).status_code == 403
-    assert client.get("/api/whatif").status_code == 405
+def test_a_moment_a_tuple_and_a_query_are_explained_as_the_command_does(client):
+    asked = {"at": "1.1s", "tuple": "s:120", "query": "big"}
+    answer = client.post("/api/explain", data=asked, headers={TOKEN: RIGHT})
+    assert answer.status_code == 200, answer.text
+    text = answer.json()["text"]
+    assert "lane 1 (jobs) runs big of class default" in text
+    assert "because W: W = 1" in text
+    assert "tuple 120 of s" in text
+    assert "query big of class default" in text
+
+
+@pytest.mark.parametrize("path", ["/api/whatif", "/api/explain"])
+def test_nobody_makes_this_machine_work_without_the_token(client, path):
+    assert client.post(path, data={"rate": "2x", "at": "1s"}).status_code == 403
+    assert client.get(path).status_code == 405
 
 
 @pytest.mark.parametrize(
@@ -59,6 +71,12 @@ def test_mistakes_are_told_in_the_words_of_the_command(client, asked, said):
     answer = client.post("/api/whatif", data=asked, headers={TOKEN: RIGHT})
     assert answer.status_code == 400
     assert said in answer.json()["error"]
+
+
+def test_a_moment_that_is_not_in_the_run_is_told_in_the_words_of_the_command(client):
+    answer = client.post("/api/explain", data={"at": "99s"}, headers={TOKEN: RIGHT})
+    assert answer.status_code == 400
+    assert "a moment of a run of" in answer.json()["error"]
 
 
 def test_one_question_at_a_time(state):
