@@ -44,12 +44,12 @@ if [ -z "$$version" ] || [ "$$version" -lt 17 ]; then \
 fi
 endef
 
-.PHONY: help setup demo test check format bench reproduce docs lock clean
+.PHONY: help setup demo test check format bench reproduce docs screenshots lock clean
 
 help:  ## this list
 	@echo "Headgate: quality of service for continuous queries on Apache Spark"
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP)  ## create .venv with the locked dependencies and this package
 
@@ -64,7 +64,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
-demo: $(STAMP)  ## run sixty queries on Spark under a load past capacity, served in three ways
+demo: $(STAMP)  ## run sixty queries on Spark under three times the load that fits: FIFO, then DILoS
 	@$(call check_java)
 	$(BIN)/headgate demo
 
@@ -92,15 +92,19 @@ reproduce: $(STAMP)  ## repeat the published query scheduling results
 docs: $(STAMP)  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
+screenshots: $(STAMP)  ## make the pictures of the dashboard in the docs anew
+	@$(call check_java)
+	$(BIN)/python -m headgate.web.screenshots docs/figures/dashboard examples/pipelines/full_house.yaml
+
 lock:  ## write requirements.lock anew from pyproject.toml
 	@$(call find_python,$(LOCK_CANDIDATES)); \
 	tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	echo "headgate: resolving all extras with $$("$$py" --version)"; \
 	"$$py" -m venv "$$tmp/venv" && \
-	"$$tmp/venv/bin/python" -m pip install --quiet --disable-pip-version-check '.[dev,bench,docs]' && \
+	"$$tmp/venv/bin/python" -m pip install --quiet --disable-pip-version-check '.[otel,dev,bench,docs]' && \
 	"$$tmp/venv/bin/python" -m pip freeze --exclude headgate >"$$tmp/frozen" && \
 	{ \
-	  echo "# Everything that headgate and its extras (dev, bench, docs) need, transitive ones included."; \
+	  echo "# Everything that headgate and its extras (otel, dev, bench, docs) need, transitive ones included."; \
 	  echo "# Made by \`make lock\` with Python 3.11; installs on 3.11, 3.12 and 3.13. Do not edit by hand."; \
 	  LC_ALL=C sort -f "$$tmp/frozen"; \
 	} >requirements.lock

@@ -8,6 +8,8 @@ from hypothesis import settings
 settings.register_profile("headgate", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("headgate")
 
+LONGEST = ("engine/crash/", "engine/results/", "engine/cluster/", "tests/cluster/test_live")
+
 PACKAGE = Path(__file__).parents[1] / "src" / "headgate"
 
 
@@ -24,3 +26,8 @@ def pytest_configure(config):
         with suppress(FileNotFoundError):
             if path.stat().st_mtime < newest:
                 path.unlink()
+
+
+def pytest_collection_modifyitems(items):
+    """What takes longest first: at the end, one process would still be at it while the other has nothing to do."""
+    items.sort(key=lambda item: not any(part in item.nodeid for part in LONGEST))

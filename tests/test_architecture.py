@@ -16,7 +16,8 @@ ROOT = Path(headgate.__file__).parent
 
 LAYERS = (
     *("errors", "model", "policy", "monitor", "shed", "control", "freshness"),
-    *("document", "fields", "printed", "record", "sim", "engine", "experiments", "bench", "demo", "web", "cli"),
+    *("document", "fields", "printed", "record", "sim", "engine", "web", "cluster"),
+    *("experiments", "bench", "demo", "cli"),
 )
 """From the inside out: a part may import itself and what stands before it."""
 
@@ -26,8 +27,9 @@ APART = {frozenset({"sim", "engine"})}
 ON_REQUEST = {
     "engine/engine.py imports headgate.web.live.OnEngine",
     "engine/engine.py imports headgate.web.server.Server",
+    "engine/engine.py imports headgate.web.telemetry.Telemetry",
 }
-"""An engine that is asked to be served calls for its server; it knows nothing else of what is around it."""
+"""An engine that is asked to be served or to push calls for who does that, and knows nothing else around it."""
 
 CONTROL_PLANE = ("model", "monitor", "policy", "shed", "control", "freshness")
 """Observations in, decisions out: no clock, no thread, no file, no chance."""

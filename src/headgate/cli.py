@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from headgate import __version__
 from headgate.bench.command import register as register_bench
+from headgate.cluster.command import register as register_cluster
 from headgate.demo.command import register as register_demo
 from headgate.engine.command import register as register_engine
 from headgate.errors import HeadgateError, InputError
@@ -204,6 +205,7 @@ def policies(
 
 
 register_engine(app)
+register_cluster(app)
 register_whatif(app)
 register_reproduce(app)
 register_bench(app)

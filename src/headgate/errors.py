@@ -8,6 +8,10 @@ class HeadgateError(Exception):
     """Something the user can mend: the message says which rule was broken, what was got and what to do."""
 
 
+class SupersededError(HeadgateError):
+    """Somebody else has gone on in this one's place."""
+
+
 class InputError(HeadgateError):
     """A value from a file, the command line or the API that breaks a rule."""
 

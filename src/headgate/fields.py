@@ -23,6 +23,7 @@ _MOST_LISTED = 16
 # Far beyond what anybody means, and far from where squares and products of a few of them overflow or vanish.
 _SMALLEST, _LARGEST = 1e-12, 1e12
 _SHORTEST, _LONGEST = 1e-12, 1e9
+_ROWS = re.compile(r"([0-9]{1,12})\s*rows?")
 _TIME = re.compile(r"([-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)\s*([a-zA-Zµ]+)")
 
 
@@ -173,6 +174,22 @@ def seconds(*, above: float | None = None) -> Callable[[object], float]:
     """A check for times, giving seconds."""
     check = span(above=above)
     return lambda value: check(value).value
+
+
+def rows(value: object) -> int | None:
+    """The number of a text that speaks of rows, like 5 rows."""
+    found = _ROWS.fullmatch(value.strip()) if isinstance(value, str) else None
+    return int(found[1]) if found else None
+
+
+def length(value: object) -> float | str:
+    """A check for what windows are long: seconds above 0, or as a text so many rows."""
+    n = rows(value)
+    if n is None:
+        return seconds(above=0)(value)
+    if n < 1:
+        raise field("is a row or more", value, "Write it like 5 rows.")
+    return f"{n} rows"
 
 
 def choice(noun: str, known: Collection[str]) -> Callable[[object], str]:

@@ -203,6 +203,19 @@ ROWS = {
         },
         {"part": "load", "cores": 2, "before": 0.4, "after": 3.5},
     ],
+    "nodes": [{"query": "large_0", "results": 1234, "lost": 0, "twice": 7, "instances": 3}],
+    "moves": [
+        {
+            "query": "join",
+            "way": "UniMiCo",
+            "results": 321,
+            "mean": 0.0155,
+            "std": 0.25,
+            "longest": 1.2,
+            "lost": 5,
+            "twice": 0,
+        }
+    ],
     "ui": [
         {**PLAYED, "round": 1, "served": True, "messages": 24, "longest_gap": 0.75, "bytes": 1_200_000},
         {**PLAYED, "round": 1, "served": False, "cpu": 3.0},
@@ -283,6 +296,8 @@ SHOWN = {
     "sim": ["20,000", "40,000", "1×", "–"],
     "engine": ["20.0 ms", "2.5×", "400 µs", "2,200,000", "7,500", "610 ms", "0.4"],
     "channels": ["65,536", "400 µs", "1.1 ms", "2.3 ms", "35.0 ms"],
+    "nodes": ["large_0", "1.2k", "0", "7", "3"],
+    "moves": ["join", "UniMiCo", "321", "15.5 ms", "250 ms", "1.2 s", "5"],
     "ui": ["20,000", "4.25 s", "3.00 s", "19.5 ms", "750 ms", "1.2 MB", "–"],
     "commits": ["1,234", "shared parquet", "15.5 ms", "6,451", "100,000", "1.2 s", "250 µs", "3,999"],
     "kernel": ["50,000", "16.5 ms", "330 ms", "20×", "2.0 ms", "900 µs"],

@@ -43,6 +43,8 @@ BENCHMARKS = {
     "deadlines": Benchmark(
         "real-time queries from 60 to 150 % of the capacity, and on Structured Streaming", tables.deadlines
     ),
+    "nodes": Benchmark("three engines of which one is killed and one paused, against one engine", tables.nodes),
+    "moves": Benchmark("queries that move between two engines: not at all, UniMiCo, stop and copy", tables.moves),
     "ui": Benchmark("an engine that is watched on its dashboard, against one that is not", tables.ui),
     "fresh-tables": Benchmark(
         "what joins see of tables that change, by how a refresh budget is spent", tables.fresh_tables

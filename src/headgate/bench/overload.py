@@ -7,7 +7,6 @@ in the middle of one round other processes begin to take half of the machine. La
 classes, with DILoS and with sharing between classes.
 """
 
-import json
 import math
 import multiprocessing
 import tempfile
@@ -23,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate.bench.played import Floats, Played
+from headgate.bench.recorded import Growing, Ran, within
 from headgate.bench.report import Check, Report, at_least, at_most
 from headgate.bench.rivals.fair_pools import fair_pools
 from headgate.control.dilos import Mode
@@ -38,7 +38,6 @@ LOADS = (0.5, 1.0, 1.5, 2.0, 3.0)
 SECONDS = 10.0
 HOGGED, HOG_AFTER = 36.0, 12.0
 """The length of the round in which other processes take half of the machine, and when they begin."""
-BIN = 0.25
 CALIBRATED = 30_000
 ALIKE = 0.05
 """Two measurements of the capacity that differ by less agree."""
@@ -170,8 +169,8 @@ def _heard(cls: Class, heard: Sequence[tuple[float, Floats]]) -> Row:
     times = np.concatenate([each for _, each in heard]) if heard else np.empty(0)
     p50, p99 = np.quantile(times, (0.5, 0.99)).tolist() if len(times) else (None, None)
     mean = float(times.mean()) if len(times) else None
-    within = _within(cls, [_Run(at, len(each), float(each.sum()), float(each.max())) for at, each in heard])
-    return {"p50": p50, "p99": p99, "mean": mean, "within": within, "loss": 0.0, "pending": None}
+    on_time = within(cls.target, [Ran(at, len(each), float(each.sum()), float(each.max())) for at, each in heard])
+    return {"p50": p50, "p99": p99, "mean": mean, "within": on_time, "loss": 0.0, "pending": None}
 
 
 def _rounds(bed: "Bed", rate: float, progress: Progress) -> Iterator[Row]:
@@ -212,7 +211,10 @@ class Bed:
     classes: Sequence[Class]
     work: dict[str, float] = field(default_factory=dict, init=False)
     """The share of the work with a tuple that each class has."""
-    _read: int = field(default=0, init=False)
+    _growing: Growing = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._growing = Growing(self.record)
 
     def capacity(self) -> float:
         """Tuples per second that all classes together can do, once that has been found twice alike."""
@@ -237,14 +239,14 @@ class Bed:
         """Serve arrivals in one way; how each class fared until the last of them."""
         self.engine.switch(way.policy, shed=way.shed, fuse=True)
         before = self.engine.status()
-        self._entries()
         began = time.time()
+        self._growing.ran(began)
         self.source.play(arrivals)
         time.sleep(max(0.0, began + float(arrivals[-1]) - time.time()))
-        after, entries = self.engine.status(), self._entries()
+        after, ran = self.engine.status(), self._growing.ran(began)
         self.clear()
         for cls in self.classes:
-            runs = _runs(cls, entries, began)
+            runs = ran.get(cls.name, [])
             seen = _seen(cls, before, after, runs) | {"work": self.work[cls.name]}
             if load == SHARING:
                 # A run is for several classes, so only results are counted.
@@ -252,14 +254,6 @@ class Bed:
             if load == HOG:
                 seen["settled"] = _settled(cls, runs)
             yield _row(load, way.name, times, cls, seen)
-
-    def _entries(self) -> list[dict[str, Any]]:
-        """What was recorded since the last look."""
-        with self.record.open() as file:
-            file.seek(self._read)
-            lines = file.readlines()
-            self._read = file.tell()
-        return [json.loads(line) for line in lines]
 
     def clear(self) -> None:
         """Drop what is left over, so that the next round begins with nothing."""
@@ -272,17 +266,7 @@ class Bed:
             time.sleep(0.02)
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """When a run with results ended, how many these were, and their response times, summed up and the longest."""
-
-    at: float
-    results: int
-    total: float
-    longest: float
-
-
-def _seen(cls: Class, before: Snapshot, after: Snapshot, runs: Sequence[_Run]) -> Row:
+def _seen(cls: Class, before: Snapshot, after: Snapshot, runs: Sequence[Ran]) -> Row:
     status = next(each for each in after.classes if each.name == cls.name)
     old = next(each for each in before.classes if each.name == cls.name)
     shed, done = status.shed - old.shed, status.processed - old.processed
@@ -290,40 +274,15 @@ def _seen(cls: Class, before: Snapshot, after: Snapshot, runs: Sequence[_Run]) -
         "p50": status.response_p50,
         "p99": status.response_p99,
         "mean": status.response_mean,
-        "within": _within(cls, runs),
+        "within": within(cls.target, runs),
         "loss": shed / (shed + done) if shed + done else 0.0,
         "pending": status.pending,
     }
 
 
-def _runs(cls: Class, entries: Sequence[Mapping[str, Any]], began: float) -> list[_Run]:
-    """The runs of a class since the beginning that had results."""
-    units = {e["planned"]["unit"] for e in entries if "planned" in e and e["planned"]["cls"] == cls.name}
-    ran = [e["ran"] for e in entries if "ran" in e]
-    return [
-        _Run(r["finished"] - began, r["results"], r["response"][0], r["response"][1])
-        for r in ran
-        if r["unit"] in units and r["results"]
-    ]
-
-
-def _within(cls: Class, runs: Sequence[_Run]) -> float:
-    """The share of the time in which all results of the class were within its target; where none came, as before."""
-    if not runs:
-        return 0.0
-    bins: dict[int, bool] = {}
-    for run in runs:
-        bins[int(run.at / BIN)] = bins.get(int(run.at / BIN), True) and run.longest <= cls.target
-    good, state = 0, True
-    for i in range(max(bins) + 1):
-        state = bins.get(i, state)
-        good += state
-    return good / (max(bins) + 1)
-
-
-def _settled(cls: Class, runs: Sequence[_Run]) -> float | None:
+def _settled(cls: Class, runs: Sequence[Ran]) -> float | None:
     """Seconds after the hog began until the class is on time, on average over a control period, and stays so."""
-    bins: dict[int, list[_Run]] = {}
+    bins: dict[int, list[Ran]] = {}
     for run in runs:
         if run.at > HOG_AFTER:
             bins.setdefault(int((run.at - HOG_AFTER) / PERIOD), []).append(run)

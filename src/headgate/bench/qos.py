@@ -2,9 +2,10 @@
 
 One stream brings too much for the whole time (sustained), or all of them do again and again (fluctuating: 60 % of the
 capacity, then 130 %). Policies serve that on the same engine, one after the other, each after a new look at the
-capacity: those of QoS graphs, a fixed priority and turns; then, on the same machine, Structured Streaming with a
-streaming query for each query. Whatever has no result when the loosest graph is down to nothing is worth nothing.
-Last, very many queries: what a decision takes.
+capacity: those of QoS graphs, a fixed priority and turns. A machine may be slower for a while, so there are several
+rounds, each in another order, and what is reported of a way is the round in the middle. Then, on the same machine,
+Structured Streaming with a streaming query for each query. Whatever has no result when the loosest graph is down to
+nothing is worth nothing. Last, very many queries: what a decision takes.
 """
 
 import math
@@ -39,10 +40,11 @@ TAIL = LOOSE * DROP + 0.1
 """Seconds after which everything that came has a result, or one that is worth nothing."""
 HOT, HOTTEST, OTHERS = 0, 16, 1
 """Sustained: the stream that has too much, whose query is tight, and how much it has against the others."""
-TOO_MUCH, SUSTAINED = 1.3, 24.0
+TOO_MUCH, SUSTAINED = 1.3, 16.0
 """The load of all together, as a share of the capacity, and for how many seconds."""
-CYCLES, CYCLE = 3, ((0.6, 8.0), (TOO_MUCH, 4.0))
+CYCLES, CYCLE = 2, ((0.6, 8.0), (TOO_MUCH, 4.0))
 """Fluctuating: cycles of loads and for how many seconds each."""
+ROUNDS = 3
 TICK = 0.04
 """Seconds between two trains of a stream."""
 CALIBRATED, ALIKE, TRIALS = 300, 0.05, 6
@@ -130,12 +132,8 @@ def run(progress: Progress) -> Report:
     spark.sparkContext.setLogLevel("ERROR")
     try:
         with tempfile.TemporaryDirectory() as folder, _bed(spark, Path(folder)) as bed:
-            for load in LOADS:
-                for policy, name in WAYS.items():
-                    capacity = bed.capacity()
-                    progress(f"{name}, {load.name} overload; the capacity is {capacity:,.0f} tuples per second")
-                    found.append(bed.serve(policy, load, capacity))
-                    progress(_said(found[-1]))
+            served = [row for turn in range(ROUNDS) for row in _round(bed, turn, progress)]
+            found += [_middle(served, load, way) for load in LOADS for way in WAYS.values()]
         with tempfile.TemporaryDirectory() as folder:
             found += _decisions(spark, Path(folder), progress)
     finally:
@@ -145,6 +143,28 @@ def run(progress: Progress) -> Report:
         found.append(_streamed(load, median(row["capacity"] for row in found if row["load"] == load.name)))
         progress(_said(found[-1]))
     return Report("qos", tuple(found), tuple(checks(found)))
+
+
+def _round(bed: "_Bed", turn: int, progress: Progress) -> Iterator[Row]:
+    """Every way over every load, in an order of its own for each round."""
+    ways = list(WAYS.items())
+    for load in LOADS:
+        for policy, name in (*ways[turn:], *ways[:turn]):
+            capacity = bed.capacity()
+            progress(f"{name}, {load.name} overload; the capacity is {capacity:,.0f} tuples per second")
+            row = bed.serve(policy, load, capacity)
+            progress(_said(row))
+            yield row
+
+
+def _middle(served: Sequence[Row], load: Load, way: str) -> Row:
+    """The round of a way whose average is in the middle, and the averages of all its rounds."""
+    rounds = sorted((row for row in served if (row["load"], row["way"]) == (load.name, way)), key=_average)
+    return rounds[(len(rounds) - 1) // 2] | {"rounds": [_average(row) for row in rounds]}
+
+
+def _average(row: Row) -> float:
+    return float(row["average"])
 
 
 @contextmanager
@@ -311,8 +331,10 @@ def checks(found: Sequence[Row]) -> list[Check]:
             )
         )
     choosing = {row["way"]: row["choosing"] for row in found if row["load"] == DECIDING}
-    slower = min(choosing[way] for way in DRIVEN if way != "bucketing")
-    made.append(
-        at_most(f"a decision among {MANY} units: bucketing / slope-slack", choosing["bucketing"] / slower, 1.0, "×")
-    )
+    least = min(took for way, took in choosing.items() if way != "bucketing")
+    against = {"slope-slack": choosing["slope-slack"], "the least of the others": least}
+    made += [
+        at_most(f"a decision among {MANY} units: bucketing / {name}", choosing["bucketing"] / took, 1.0, "×")
+        for name, took in against.items()
+    ]
     return made

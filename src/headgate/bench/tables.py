@@ -271,6 +271,23 @@ def ui(rows: Rows) -> list[Table]:
     return [table]
 
 
+def nodes(rows: Rows) -> list[Table]:
+    """What came out of several engines, against one."""
+    table = _numbers("a node killed, a node paused", "query", "results", "lost", "twice", "instances")
+    for row in rows:
+        table.add_row(row["query"], *(count(row[name]) for name in ("results", "lost", "twice", "instances")))
+    return [table]
+
+
+def moves(rows: Rows) -> list[Table]:
+    """Response times around moves of queries, and whether results are right."""
+    table = _numbers("around a move", "query", "way", "results", "mean", "std", "longest", "lost", "twice")
+    for row in rows:
+        times = (span(row[name]) for name in ("mean", "std", "longest"))
+        table.add_row(row["query"], row["way"], count(row["results"]), *times, str(row["lost"]), str(row["twice"]))
+    return [table]
+
+
 def qos(rows: Rows) -> list[Table]:
     """What results were worth under each kind of overload; and what a decision takes."""
     found = []

@@ -21,7 +21,7 @@ from headgate.engine.session import session
 from headgate.record import NAME, Recorded, read
 from headgate.sim.whatif import Case, Choices, Fate, measured, predicted
 
-SECONDS = 15.0
+SECONDS = 20.0
 LOADS: Mapping[str, Callable[[float, float], Floats]] = {
     "underload": lambda rate, seconds: constant(0.6 * rate, seconds),
     "overload": lambda rate, seconds: constant(2 * rate, seconds),

@@ -67,6 +67,14 @@ class Noted:
         """Make all visible."""
         self.sink.close()
 
+    def fence(self, opening: Opening) -> None:
+        """Keep an instance from showing anything."""
+        self.sink.fence(opening)
+
+    def take_over(self, opening: Opening) -> None:
+        """Show what an instance has committed."""
+        self.sink.take_over(opening)
+
 
 class Bed:
     """An engine that runs a set of queries, which were `registered` in so many seconds, and rounds on it."""
