@@ -168,6 +168,8 @@ def test_what_was_learned_of_a_table_outlives_the_engine(spark, tmp_path, elsewh
             fed.feed(30)
             until(lambda engine=engine: shown(engine).refreshes > 10)
             caught_up(engine, "joined", position=30)
+            # What a run has looked up is noted after its results are there.
+            until(lambda engine=engine: shown(engine).accesses == 1)
             rates[0] = shown(engine).change_rate
     assert accesses == [0.5, 1.0]
     assert rates[1] == pytest.approx(rates[0], rel=0.5)

@@ -196,11 +196,13 @@ class Refresher:
             with self._lock:
                 self._refreshing.failed(name, time.time())
             return
-        with self._lock:
-            now, full = time.time(), self._full(read.size)
-            self._refreshing.refreshed(name, now, full, changed=read.changed, looked=read.looked, seconds=now - began)
+        ended = time.time()
         if read.changed:
+            # Before it is counted: whoever sees that a table has changed may count on joins to see it too.
             self._swapping.refreshed()
+        with self._lock:
+            full, took = self._full(read.size), ended - began
+            self._refreshing.refreshed(name, ended, full, changed=read.changed, looked=read.looked, seconds=took)
 
     # What was learned outlives the process
 
