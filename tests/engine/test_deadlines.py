@@ -110,9 +110,12 @@ def test_who_weighs_more_keeps_more_and_without_other_queries_deadlines_have_all
     for unit in made._scheduler.units:
         unit.cost = Dear()
     feed_windows(made, source, 100, 5)
-    heavy, light = (counts(made, name)[1:] for name in ("heavy", "light"))
-    assert [n for _, n in heavy] == [88] * 4
-    assert [n for _, n in light] == [6] * 4
+    heavy, light = ([n for _, n in counts(made, name)] for name in ("heavy", "light"))
+    assert len(heavy) == len(light) == 5
+    # Of 100 s, 0.05 are spare. The first plan does not know what each asks for, and the next may come in between.
+    for more, less in zip(heavy[2:], light[2:], strict=True):
+        assert more + less == pytest.approx(95, abs=2)
+        assert (100 - less) / (100 - more) == pytest.approx(8, rel=0.1)
 
 
 def test_the_share_of_a_window_is_written_down_before_it_is_read_and_holds_after_a_restart(engine):
