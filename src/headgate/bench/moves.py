@@ -1,7 +1,8 @@
 """Queries that move from one engine to another while they run: what it does to their response times and results.
 
 A join over ten seconds, a sum of five rows and a sum of four seconds run on two nodes, each with a Spark of its own.
-One after the other moves to the other node: not at all, by UniMiCo, or by stop and copy. Results are compared with
+Once all of them have caught up with what was there before they were planned, one after the other stays where it is,
+moves to the other node by UniMiCo, and moves back by stop and copy; and so a few times. Results are compared with
 those of one engine, and response times from two seconds before a move to two seconds after it with those of a query
 that stays.
 """
@@ -17,16 +18,19 @@ from headgate.bench.nodes import feed
 from headgate.bench.rack import Rack, results, run_alone, write
 from headgate.bench.report import Check, Report, at_most
 from headgate.cluster.placement import How
-from headgate.record import read
+from headgate.record import Ran, read
 
-RATE, SECONDS = 200, 75.0
-FILL, BETWEEN, AROUND = 12.0, 8.0, 2.0
-"""Seconds until the first move, between two of them, and that count before and after one."""
+RATE, SECONDS = 200, 270.0
+REPEATS = 3
+FILL, AROUND = 12.0, 2.0
+"""Seconds until the first move, so that all windows are full, and that count before and after one."""
 LONGEST = 180.0
 WAYS: Mapping[str, How | None] = {"no move": None, "UniMiCo": "unimico", "stop and copy": "copy"}
 
 Progress = Callable[[str], None]
 Row = dict[str, Any]
+Spans = dict[tuple[str, str], list[tuple[float, float]]]
+"""From when to when something counts, by query and way."""
 
 
 def run(progress: Progress) -> Report:
@@ -36,54 +40,59 @@ def run(progress: Progress) -> Report:
         feed(folder / "ticks.parquet", RATE, SECONDS)
         progress("one engine")
         run_alone(write(folder / "alone" / "pipeline.yaml", pipeline("max")))
-        rows: list[Row] = []
-        for way, how in WAYS.items():
-            rows += _round(folder, way, how, progress)
+        rows = _together(folder, progress)
     return Report("moves", tuple(rows), tuple(_checks(rows)))
 
 
-def _round(folder: Path, way: str, how: How | None, progress: Progress) -> list[Row]:
-    place = folder / (how or "stay")
-    path = write(place / "pipeline.yaml", pipeline(1.0))
-    progress(f"{way}: two nodes start")
-    spans: dict[str, tuple[float, float]] = {}
+def _together(folder: Path, progress: Progress) -> list[Row]:
+    path = write(folder / "together" / "pipeline.yaml", pipeline(1.0))
+    progress("two nodes start")
+    names = list(pipeline(1.0)["queries"])
     with Rack(path, ["a", "b"]) as rack:
         rack.until(rack.active, LONGEST)
+        began = time.monotonic()
         time.sleep(FILL)
-        for name in pipeline(1.0)["queries"]:
-            began = time.time()
-            if how is not None:
-                where = next(each["node"] for each in rack.queries() if each["name"] == name)
-                to = "b" if where == "a" else "a"
-                rack.coordinator.move(name, to, how=how)
-                took = rack.until(lambda name=name, to=to: _runs(rack, name, to), LONGEST)  # type: ignore[misc]
-                progress(f"{way}: {name} runs on the other node after {took:.2f} s")
-            spans[name] = began - AROUND, time.time() + AROUND
-            time.sleep(BETWEEN)
-        queries = list(spans)
-        rack.until(lambda: all(_equal(folder, place, name) for name in queries), LONGEST)
-    return [_row(folder, place, way, name, span) for name, span in spans.items()]
+        rack.until(rack.caught_up, LONGEST)
+        progress(f"all queries have caught up after {time.monotonic() - began:.0f} s")
+        spans = _spans(rack, names, progress)
+        progress("waiting for the end of the stream")
+        rack.until(lambda: all(_equal(folder, name) for name in names), LONGEST)
+    ran = [entry for node in ("a", "b") for entry in read(folder / "together" / "cluster" / "nodes" / node).ran]
+    return [_row(folder, ran, way, name, spans[name, way]) for name in names for way in WAYS]
+
+
+def _spans(rack: Rack, names: list[str], progress: Progress) -> Spans:
+    """Let each query stay, move and move back, in turn."""
+    found: Spans = {(name, way): [] for name in names for way in WAYS}
+    for _ in range(REPEATS):
+        for name in names:
+            for way, how in WAYS.items():
+                began = time.time()
+                if how is not None:
+                    where = next(each["node"] for each in rack.queries() if each["name"] == name)
+                    to = "b" if where == "a" else "a"
+                    rack.coordinator.move(name, to, how=how)
+                    took = rack.until(lambda name=name, to=to: _runs(rack, name, to), LONGEST)  # type: ignore[misc]
+                    progress(f"{way}: {name} runs on the other node after {took:.2f} s")
+                found[name, way].append((began - AROUND, time.time() + AROUND))
+                time.sleep(2 * AROUND)
+    return found
 
 
 def _runs(rack: Rack, name: str, node: str) -> bool:
     return any(each["name"] == name and (each["node"], each["status"]) == (node, "ACTIVE") for each in rack.queries())
 
 
-def _equal(folder: Path, place: Path, name: str) -> bool:
-    return results(folder / "alone" / "out" / name) == results(place / "out" / name)
+def _equal(folder: Path, name: str) -> bool:
+    return results(folder / "alone" / "out" / name) == results(folder / "together" / "out" / name)
 
 
-def _row(folder: Path, place: Path, way: str, name: str, span: tuple[float, float]) -> Row:
-    runs = [
-        entry
-        for node in ("a", "b")
-        for entry in read(place / "cluster" / "nodes" / node).ran
-        if entry.unit == name and span[0] <= entry.finished <= span[1]
-    ]
+def _row(folder: Path, ran: list[Ran], way: str, name: str, spans: list[tuple[float, float]]) -> Row:
+    runs = [e for e in ran if e.unit == name and any(begin <= e.finished <= end for begin, end in spans)]
     count = sum(sum(entry.spread.values()) for entry in runs)
     total, squares = (sum(getattr(entry.response, of) for entry in runs) for of in ("total", "squares"))
     mean = total / count if count else math.nan
-    right, got = results(folder / "alone" / "out" / name), results(place / "out" / name)
+    right, got = (results(folder / where / "out" / name) for where in ("alone", "together"))
     return {
         "query": name,
         "way": way,
@@ -97,7 +106,8 @@ def _row(folder: Path, place: Path, way: str, name: str, span: tuple[float, floa
 
 
 def _checks(rows: list[Row]) -> list[Check]:
-    found = [at_most(f"results lost or twice, {way}", _wrong(rows, way), 0) for way in WAYS]
+    wrong = sum(row["lost"] + row["twice"] for row in rows if row["way"] == "UniMiCo")
+    found = [at_most("results lost or twice, all moves together", wrong, 0)]
     for row in rows:
         if row["way"] == "UniMiCo":
             beside = {other["way"]: other["mean"] for other in rows if other["query"] == row["query"]}
@@ -106,10 +116,6 @@ def _checks(rows: list[Row]) -> list[Check]:
             copied = row["mean"] / beside["stop and copy"]
             found.append(at_most(f"{row['query']}: the same against stop and copy", copied, 1.0, "×"))
     return found
-
-
-def _wrong(rows: list[Row], way: str) -> int:
-    return sum(row["lost"] + row["twice"] for row in rows if row["way"] == way)
 
 
 def pipeline(speed: float | str) -> Mapping[str, Any]:

@@ -1,5 +1,7 @@
 """Several nodes on this machine for a benchmark: a coordinator in this process, nodes in processes of their own."""
 
+import json
+import math
 import os
 import secrets
 import signal
@@ -20,6 +22,7 @@ from headgate.cluster.coordinator import Coordinator
 from headgate.cluster.questions import questions
 from headgate.cluster.server import CoordinatorServer
 from headgate.engine.pipeline import load
+from headgate.engine.status import NAME as STATUS
 
 _POLL = 0.05
 Rows = Counter[tuple[Any, ...]]
@@ -90,6 +93,15 @@ class Rack:
         return all(
             each["status"] in ("ACTIVE", "STOP_PREPARING") and each["node"] != without for each in self.queries()
         )
+
+    def caught_up(self, within: float = 1.0) -> bool:
+        """Whether nothing waits for longer than some seconds, by what nodes last wrote of themselves."""
+        waits: dict[str, float] = {}
+        for name in self._processes:
+            file = self.folder / "nodes" / name / STATUS
+            if file.exists():
+                waits |= {each["name"]: each["oldest_wait"] for each in json.loads(file.read_text())["queries"]}
+        return all(waits.get(each["name"], math.inf) < within for each in self.queries())
 
     def queries(self) -> Sequence[Mapping[str, Any]]:
         """Where each query is."""

@@ -42,7 +42,7 @@ from headgate.engine.log.manifest import Manifest, Progress, StoredTrain
 from headgate.engine.log.shared import SharedTrains
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.memory import uncollected
-from headgate.engine.moving import Boundary, Inherited, Windowed, last_window, readable
+from headgate.engine.moving import Boundary, Inherited, Windowed, handed_over, last_window, readable
 from headgate.engine.notebook import Form, given_as, html, show
 from headgate.engine.placing import Placing
 from headgate.engine.prepared import Views
@@ -744,7 +744,7 @@ class Engine:
         def settle() -> None:
             nonlocal found
             if isinstance(evaluation, Windowed):
-                last = until.closed if until else last_window(evaluation.plan.window, query.progress.closed, since)
+                last = until.closed if until else self._last_window(query, evaluation.plan.window, since)
                 evaluation.stop_at(last)
                 found = Boundary(closed=last)
             else:
@@ -755,6 +755,10 @@ class Engine:
         self._scheduler.when_free(unit, settle)
         self._scheduler.wake()
         return found
+
+    def _last_window(self, query: LiveQuery, window: Window, since: int) -> int:
+        closed, logs = query.progress.closed, [self._logs[name] for name in query.evaluation.streams]
+        return last_window(window, closed, max(since, handed_over(window, closed, logs)))
 
     def left(self, name: str) -> bool:
         """Whether a query that is leaving has given out all that is its own, for good."""

@@ -1,13 +1,14 @@
 """Where one instance of a query ends and the next begins, on this engine or on another one.
 
 Queries over windows end with a window. By UniMiCo, the last one of the old instance is the first that has not been
-given out yet whose successor begins where the new instance can read: from there on the new instance has every tuple,
-so no state moves. Tuples of the windows between are read by both, and each window is given out by one of them. Other
-queries end at the tuple that they have come to, and the new instance goes on behind it.
+given out yet whose successor begins where the new instance can read, and ends when that one can be there. The new
+instance has every tuple from there on, so no state moves. Tuples of the windows between are read by both, and each
+window is given out by one of them. Other queries end at the tuple that they have come to, and the new instance goes
+on behind it.
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -20,7 +21,10 @@ from headgate.engine.evaluation.by_panes import PaneEvaluation
 from headgate.engine.evaluation.per_window import WindowEvaluation
 from headgate.engine.log.manifest import Progress
 from headgate.engine.log.stream import StreamLog
-from headgate.engine.windows import NEVER, Window
+from headgate.engine.windows import ENDED, NEVER, Window
+
+HANDOVER = 1.0
+"""Seconds until a query runs elsewhere, for which the old instance goes on."""
 
 Windowed = PaneEvaluation | WindowEvaluation | IterationEvaluation
 
@@ -102,6 +106,20 @@ def last_window(window: Window, closed: int, since: int) -> int:
     # Where nothing has been given out, windows begin at multiples of the slide all the same.
     last = (closed - window.size if closed > NEVER else since - window.slide) // window.slide * window.slide
     return ts_mi_time(since, last, window.slide) + window.size
+
+
+def handed_over(window: Window, closed: int, logs: Collection[StreamLog]) -> int:
+    """The time from which on windows are left to the next instance, for the one who has closed those up to a time.
+
+    It takes a moment until that one runs. So that no result waits for it, the old instance goes on meanwhile: its
+    windows are those that end before what it will have come to by then, at the pace at which its streams go.
+    """
+    marks = [log.watermark(window.time) for log in logs]
+    if closed == NEVER or NEVER in marks or ENDED in marks:
+        return NEVER
+    # Whoever lags behind comes no further by waiting than by its own pace.
+    now = min(*marks, closed + window.slide)
+    return now + max(round(log.pace(window.time) * HANDOVER) for log in logs) - window.size
 
 
 def readable(evaluation: Evaluation, logs: Mapping[str, StreamLog]) -> int:

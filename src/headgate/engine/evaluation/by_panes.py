@@ -122,7 +122,10 @@ class PaneEvaluation:
 
     def stopped(self, progress: Progress) -> bool:
         """Whether all windows up to there are closed."""
-        return progress.closed >= self.until
+        if progress.closed >= self.until:
+            return True
+        # Where nothing more comes, there may be no window left to close on the way there.
+        return self._log.watermark(self.plan.window.time) >= self.until and not self.waiting(progress).pending
 
     def needed(self, progress: Progress, stream: str) -> int:
         """Nothing before the cursor: the rest is in the panes."""

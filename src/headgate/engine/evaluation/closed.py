@@ -95,7 +95,7 @@ class ClosedWindows:
         """The next window of rows: there are as many as rows, and which they are follows from their number."""
         (log,) = self._logs.values()
         head = log.head
-        ends = self._window.ends(progress.closed, log.watermark("rows", head), head)
+        ends = self._window.ends(progress.closed, min(self.until, log.watermark("rows", head)), head)
         if not ends:
             return None
         return Closed(ends[0] - self._window.size, ends[0], log.reached(ends[0], "rows").arrived_last / 1e6)

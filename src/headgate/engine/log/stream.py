@@ -28,6 +28,8 @@ from headgate.errors import HeadgateError, InputError
 ARRIVAL = "_arrival"
 STAMP = pa.timestamp("us", tz="UTC")
 _MICROS = 1_000_000
+_LATELY = 5 * _MICROS
+"""Over how much time a stream's pace is taken."""
 _AT_ONCE = 256
 """Trains of others that are entered in one transaction."""
 _Train = TypeVar("_Train", StoredTrain, StoredTrain | None)
@@ -316,6 +318,18 @@ class StreamLog:
             return position - 1
         mark = self.watermark(kind, position)
         return mark + self.delay if kind == "event" and NEVER < mark < ENDED else mark
+
+    def pace(self, kind: Time) -> float:
+        """How fast the watermark has gone of late, by second: in microseconds, or over rows in tuples."""
+        trains = self._trains
+        if not trains or _after(trains[-1], kind) == ENDED:
+            return 0.0
+        last = trains[-1]
+        since = bisect.bisect_left(trains, last.arrived_last - _LATELY, key=lambda train: train.arrived_last)
+        first = trains[min(since, len(trains) - 1)]
+        passed = (last.arrived_last - first.arrived_last) / _MICROS
+        marks = _after(first, kind), _after(last, kind)
+        return (marks[1] - marks[0]) / passed if passed > 0 and NEVER not in marks else 0.0
 
     def before(self, train: StoredTrain, time: Time) -> int:
         """The watermark before a train."""
