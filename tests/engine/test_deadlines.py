@@ -1,6 +1,7 @@
 """Queries with a deadline on an engine: what they find, what is dropped for them, who is refused, who goes first."""
 
 import json
+import threading
 
 import pytest
 
@@ -224,3 +225,28 @@ def test_an_unknown_profile_is_told_before_anything_starts(engine, given):
 def test_a_share_is_a_part_of_the_time():
     with pytest.raises(InputError, match="a part of the time"):
         Deadlines(share=1.5)
+
+
+def test_a_query_is_answered_while_the_only_lane_is_held(engine):
+    source = Fed()
+    made = engine(source)
+    made.query("due", COUNT, window=100, slide=100, deadline=100)
+    made.start()
+    (unit,) = made._scheduler.units
+    evaluate, held, free = unit.evaluate, threading.Event(), threading.Event()
+
+    def hold(n, executor):
+        held.set()
+        free.wait(120)
+        return evaluate(n, executor)
+
+    unit.evaluate = hold
+    source.feed(250)
+    assert held.wait(60)
+    made.query("more", COUNT, window=100, slide=100, deadline=100)
+    with pytest.raises(InputError, match="fits beside those that run"):
+        made.query("much", COUNT, window=1e-3, slide=1e-3, deadline=1e-3)
+    assert set(made.queries) == {"due", "more"}
+    assert [each.iterations for each in made.status().deadlines if each.name == "due"] == [0]
+    free.set()
+    until(lambda: row(made, "due").iterations == 2)

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -29,8 +30,9 @@ from headgate.engine.capacity import Capacity, Lanes
 from headgate.engine.classes import Classes
 from headgate.engine.drafts import Draft, Drafts, Shown
 from headgate.engine.evaluation import Evaluation
-from headgate.engine.evaluation.by_iteration import LEAST_TRIED, IterationEvaluation
+from headgate.engine.evaluation.by_iteration import IterationEvaluation
 from headgate.engine.evaluation.protocol import Warm
+from headgate.engine.evaluation.trial import LEAST_TRIED, Trial, Tried
 from headgate.engine.fused import KernelUnit
 from headgate.engine.gentle import gently
 from headgate.engine.graphs import Latencies, Losses, latency_graph, loss_graph
@@ -71,6 +73,7 @@ from headgate.engine.table.swapping import Swapping
 from headgate.engine.table.tables import Kept, Tables
 from headgate.engine.telemetry import pushing
 from headgate.engine.timekeeper import Deadlines, Timekeeper, served
+from headgate.engine.trying import try_for
 from headgate.engine.units import LiveUnit
 from headgate.engine.utility import Protect
 from headgate.engine.windows import ENDED, NEVER, Clock, Window
@@ -78,6 +81,7 @@ from headgate.errors import HeadgateError, InputError
 from headgate.freshness.refreshing import Budget, Way
 from headgate.model.classes import DEFAULT, QueryClass
 from headgate.model.deadlines import Deadline
+from headgate.model.operator import Cost
 from headgate.model.qos import LatencyGraph
 from headgate.policy.clustered_bsd import ClusteredBsd
 from headgate.policy.trains import Train
@@ -92,6 +96,8 @@ _STATUS_EVERY = 0.5
 _LOOKS = 30
 """The housekeeper rests so many times as long as it works at a look at everything."""
 _MICROS = 1_000_000
+_TRYING, _LEAST_TRYING = 0.6, 0.1
+"""Seconds from a query's call until its trial is cut short, and those of a trial at least: an answer within one."""
 _KERNEL_RUN = 0.002
 """Seconds of a run of the kernel over nothing, until it is measured."""
 _log = logging.getLogger(__name__)
@@ -443,6 +449,7 @@ class Engine:
         """
         if not isinstance(start, Boundary | Inherited) and start not in ("now", "earliest"):
             raise InputError("a query starts now or at the earliest", f"'{start}'", "Write start='earliest'.")
+        began = monotonic()
         most = seconds(limit, "a query's limit", above=0)
         shape = windows(window, slide, time)
         self._check_names("query", texts)
@@ -476,7 +483,7 @@ class Engine:
             self._restore_rates([query for query in made if query.name not in fresh])
             self._swapping.begin(made, self._logs, in_order=self._in_order)
             for each in made:
-                self._admit(each)
+                self._admit(each, began + _TRYING)
         except HeadgateError:
             for query in made:
                 query.close()
@@ -509,24 +516,39 @@ class Engine:
             raise InputError("a query has a deadline or a QoS graph", "both", remedy)
         return None
 
-    def _admit(self, query: LiveQuery) -> None:
-        """Refuse a query with a deadline if those of all could not be met with it; by what a few tuples take."""
+    def _admit(self, query: LiveQuery, until: float) -> None:
+        """Refuse a query with a deadline if those of all could not be met with it; by what a few tuples take.
+
+        While the engine runs, whoever asks waits for no lane, and for the trial only `until` then.
+        """
         evaluation, keeper = query.evaluation, self._scheduler.keeper
         if not isinstance(evaluation, IterationEvaluation):
             return
-        if evaluation.least >= LEAST_TRIED:
-            query.tried = evaluation.trial(self._trial(query.name), query.empty_job)
+        trial, execute = Trial(evaluation), self._trial(query.name)
         if not self._started or keeper is None:
+            if evaluation.least >= LEAST_TRIED:
+                trial.run(execute, query.empty_job)
+                query.tried = trial.found(Cost())
             return
+        try_for(max(_LEAST_TRYING, until - monotonic()), trial, execute, self.spark, query.name)
+        query.tried = trial.found(keeper.like(evaluation.streams))
+        query.empty_job = query.tried.cost.a if trial.empty is None else trial.empty
         unit = self._placing.single(query)
         if isinstance(unit, DeadlineUnit):
-            found = keeper.admit(unit)
-            if found.kind == "refuse":
-                self._recorder.append(Refused(time.time(), query.name, f"{found.reason}. {found.remedy}"))
-                rule = "a query with a deadline fits beside those that run"
-                raise InputError(rule, found.reason, found.remedy)
-            if found.kind == "reduce":
-                _log.warning("query %s is taken in: %s", query.name, found.reason)
+            self._answer(keeper, unit, query.tried)
+
+    def _answer(self, keeper: Timekeeper, unit: DeadlineUnit, tried: Tried) -> None:
+        found, name = keeper.admit(unit), unit.name
+        if found.kind == "refuse":
+            cut = "" if tried.whole else ", by a trial that was cut short to answer at once"
+            self._recorder.append(Refused(time.time(), name, f"{found.reason}{cut}. {found.remedy}"))
+            rule = "a query with a deadline fits beside those that run"
+            raise InputError(rule, f"{found.reason}{cut}", found.remedy)
+        if found.kind == "reduce":
+            if unit.evaluation.plan.window.time == "arrival":
+                # What others have begun they have begun with more than they will have beside it.
+                unit.evaluation.begin_after(round((time.time() + keeper.settled) * _MICROS))
+            _log.warning("query %s is taken in: %s", name, found.reason)
 
     def _draw_up_again(self, query: LiveQuery) -> None:
         query.draft, query.alone = self._drafts.again(query.draft), None
@@ -591,7 +613,8 @@ class Engine:
         protects = self._classes.protects.get(cls, {})
         return LiveQuery(
             *(draft, cls, out, limit, progress, self._logs),
-            empty_job=self._empty_run(draft),
+            # With a deadline beside those that run, that is a part of its trial.
+            empty_job=0.0 if draft.deadline and self._started else self._empty_run(draft),
             keeps_shed=keeps,
             protects=protects,
         )

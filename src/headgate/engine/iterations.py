@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headgate.engine.evaluation.by_iteration import LEAST_TRIED, IterationEvaluation, Opened, Tried
+from headgate.engine.evaluation.by_iteration import IterationEvaluation, Opened
 from headgate.engine.evaluation.closed import Closed
 from headgate.engine.evaluation.protocol import Waiting
+from headgate.engine.evaluation.trial import LEAST_TRIED, Trial, Tried
 from headgate.engine.lanes import Executor
 from headgate.engine.query import LiveQuery
 from headgate.engine.running import Done
@@ -115,7 +116,14 @@ class DeadlineUnit(SingleUnit):
         return taken + self._beside * beside
 
     def _learn(self, tried: Tried) -> None:
-        self.cost, self._beside, self._runs = RecentCost(tried.cost, tried.tuples), tried.beside, _ENOUGH
+        self.cost, self._beside = RecentCost(tried.cost, tried.tuples), tried.beside
+        self._runs = _ENOUGH if tried.whole else 0
+
+    @property
+    def each(self) -> float:
+        """The seconds that a tuple of any of its streams takes, if as many come of each."""
+        divided, streams = self.evaluation.divided, len(self.evaluation.streams)
+        return self.cost.cost.b * self.weight(divided is not None, streams - (divided is not None)) / streams
 
     @property
     def known(self) -> bool:
@@ -134,7 +142,9 @@ class DeadlineUnit(SingleUnit):
         query, progress = self._query, self._query.progress
         if not self.known and self.evaluation.next(progress) is None:
             # What it took when it was registered was with all that is new about it.
-            self._learn(self.evaluation.trial(executor, min(query.empty_job, self.evaluation.empty(executor))))
+            trial = Trial(self.evaluation)
+            trial.run(executor, min(query.empty_job, self.evaluation.empty(executor)))
+            self._learn(trial.found(self.cost.cost))
             return Evaluated([], {}, 0)
         opened = self.evaluation.opened(progress) or self._open()
         if opened and self.current and self.aborts and time.time() > self.current.due:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from headgate.engine.compiled import Compiled
 from headgate.engine.drafts import PLAIN, Draft, Shown
 from headgate.engine.evaluation import Evaluation
-from headgate.engine.evaluation.by_iteration import Tried
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
+from headgate.engine.evaluation.trial import Tried
 from headgate.engine.log.manifest import Passed, Progress
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.sink.into_stream import IntoStream

@@ -3,7 +3,7 @@
 import logging
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,13 +15,14 @@ from headgate.control.deadlines.profiles import create
 from headgate.control.deadlines.rescheduling import Admitted, Due, Finished, Trigger
 from headgate.control.deadlines.rescheduling import create as trigger
 from headgate.control.deadlines.task import LEAST_SELECTIVITY
-from headgate.engine.evaluation.by_iteration import LEAST_TRIED
 from headgate.engine.evaluation.closed import Closed
+from headgate.engine.evaluation.trial import LEAST_TRIED
 from headgate.engine.intake import LiveStream
 from headgate.engine.iterations import DeadlineUnit, Iterating
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.running import Done
 from headgate.errors import InputError
+from headgate.model.operator import Cost
 from headgate.policy.deadlines import Order
 from headgate.record import Iterated, Recorder
 
@@ -193,6 +194,19 @@ class Timekeeper:
         """Whether one more query fits beside those that there are, by what comes now."""
         running = {each.name: self.estimate(each) for each in list(self._units)}
         return admit(running, unit.name, self.estimate(unit), self.profile, blocked=self._feedback.blocked)
+
+    def like(self, streams: Collection[str]) -> Cost:
+        """What queries over some of these streams cost that run already, or others if there are none."""
+        known = [unit for unit in list(self._units) if unit.known]
+        near = [unit for unit in known if not set(streams).isdisjoint(unit.evaluation.streams)] or known
+        if not near:
+            return Cost()
+        return Cost(float(np.median([u.cost.cost.a for u in near])), float(np.median([u.each for u in near])))
+
+    @property
+    def settled(self) -> float:
+        """Seconds until every iteration that is released now is due."""
+        return max((unit.deadline.due for unit in list(self._units)), default=0.0)
 
     @property
     def share(self) -> float:

@@ -4,7 +4,9 @@ import pytest
 
 from engine.log.logs import feed
 from headgate.engine.evaluation.by_iteration import IterationEvaluation
+from headgate.engine.evaluation.trial import Trial
 from headgate.engine.windows import Window
+from headgate.model.operator import Cost
 
 FILTER = "SELECT v FROM s WHERE v % 2 = 0"
 JOIN = "SELECT s.v AS v, r.v AS w FROM s JOIN r ON s.v = r.v"
@@ -100,3 +102,51 @@ def test_a_trial_runs_over_the_newest_tuples_and_changes_nothing(driven):
     assert made.probe(30, 0, execute) == 30
     assert made.opened(progress) is None
     assert made.least == 101
+
+
+class Ticking:
+    """A clock that stands still unless it is moved, and ways to run that take their time by it."""
+
+    def __init__(self, a, b):
+        self.now, self.a, self.b = 0.0, a, b
+
+    def __call__(self):
+        return self.now
+
+    def execute(self, plan, given):
+        tuples = sum(count for each in given.streams.values() for _, _, count, *_ in each.slices)
+        self.now += self.a + self.b * tuples
+        return plan.schema.empty_table()
+
+
+def test_a_trial_finds_what_a_run_and_a_tuple_take(driven):
+    made = filled(driven, FILTER).query.evaluation
+    clock = Ticking(0.02, 0.001)
+    trial = Trial(made, clock)
+    trial.run(clock.execute, 0.02)
+    found = trial.found(Cost())
+    assert (found.cost.a, found.cost.b) == (0.02, pytest.approx(0.001))
+    assert found.whole
+
+
+def test_of_a_trial_that_is_cut_short_counts_what_it_came_to_and_what_it_has_waited_for(driven):
+    made = filled(driven, FILTER).query.evaluation
+    clock = Ticking(0.0, 0.001)
+    trial = Trial(made, clock)
+    like = Cost(0.05, 0.002)
+    assert trial.found(like).cost == like
+
+    def asked(plan, given):
+        # Somebody asks while the second run is under way, which has taken half a second by then.
+        if trial._probes:
+            clock.now += 0.5
+            trial.ended = True
+            seen.append(trial.found(like))
+        return clock.execute(plan, given)
+
+    seen = []
+    trial.run(asked, 0.05)
+    (found,) = seen
+    assert not found.whole
+    assert found.cost.a == 0.05
+    assert found.cost.b == pytest.approx((0.5 - 0.05) / 8)

@@ -30,29 +30,6 @@ from headgate.engine.reader import JobInput, StreamInput
 from headgate.engine.sql.hidden import KEPT
 from headgate.engine.sql.plan import ByPanes, PerWindow
 from headgate.engine.windows import ENDED, NEVER
-from headgate.model.operator import Cost
-
-LEAST_TRIED, MOST_TRIED = 100, 2000
-"""So many tuples of each stream have to be there for a query to be tried out, and with so many it is at most."""
-_FURTHER, _LONG_ENOUGH, _FIRST_ENOUGH = 8, 0.05, 0.2
-"""It begins with one and goes on with so many times as many, until they take so many seconds: somebody waits.
-
-The first run also loads what it needs, and only counts if it takes far longer than that.
-"""
-_BESIDE = 4
-"""So many times as many are tried of what is only joined with."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """What a piece costs by the tuples of the stream that is divided, and what one `beside` them costs of that.
-
-    So many `tuples` were the most that were tried, in such as one of that stream.
-    """
-
-    cost: Cost
-    beside: float
-    tuples: float
 
 
 @dataclass(slots=True)
@@ -100,9 +77,10 @@ class IterationEvaluation:
         self.plan, self._setting = plan, setting
         self.streams = plan.streams
         self.divided = plan.divided if isinstance(plan, PerWindow) else plan.stream
-        self._by_panes = isinstance(plan, ByPanes)
+        self.by_panes = isinstance(plan, ByPanes)
         self._logs = {name: setting.logs[name] for name in plan.streams}
         self._windows = ClosedWindows(self._logs, plan.window)
+        self._first = NEVER
         self._opened: Opened | None = None
         self.prepare()
 
@@ -124,9 +102,13 @@ class IterationEvaluation:
         """Start with the first window that begins behind everything that has come before."""
         return self._windows.begin(positions)
 
+    def begin_after(self, end: int) -> None:
+        """Leave out the windows that end up to there, in microseconds."""
+        self._first = end
+
     def next(self, progress: Progress) -> Closed | None:
         """The iteration that is released and not finished, or the next one if there are several."""
-        return self._windows.next(progress)
+        return self._windows.next(self._since(progress))
 
     def extents(self, closed: Closed) -> Mapping[str, Extent]:
         """Where a window is, by stream."""
@@ -146,11 +128,11 @@ class IterationEvaluation:
 
     def waiting(self, progress: Progress) -> Waiting:
         """The iteration that is released, since its release."""
-        return self._windows.waiting(progress)
+        return self._windows.waiting(self._since(progress))
 
     def step(self, progress: Progress, n: int, execute: Execute) -> Step:
         """Take about n tuples of the iteration; with the last of them its results, and the progress behind it."""
-        closed = self._windows.next(progress)
+        closed = self.next(progress)
         if closed is None:
             moved, read = self._windows.passed(progress, None)
             return Step(self.schema.empty_table(), np.empty(0), moved, read)
@@ -162,6 +144,9 @@ class IterationEvaluation:
         moved, read = self._windows.passed(progress, closed)
         self._opened = None
         return Step(rows, np.full(rows.num_rows, closed.at), moved, read, self._shed(opened))
+
+    def _since(self, progress: Progress) -> Progress:
+        return replace(progress, closed=self._first) if self._first > progress.closed else progress
 
     def stop_at(self, end: int) -> None:
         """Close no window that ends later."""
@@ -185,54 +170,23 @@ class IterationEvaluation:
     def warm(self, execute: Warm) -> None:
         """A window without tuples."""
         execute(self._piece, JobInput())
-        if self._by_panes:
+        if self.by_panes:
             execute(self._final, JobInput())
 
     @property
     def by_tuple(self) -> bool:
         """Whether each result comes from one tuple of a stream, so that of half of them there are half as many."""
-        return self.divided is not None and not self._by_panes
+        return self.divided is not None and not self.by_panes
 
     @property
     def least(self) -> int:
         """How many tuples have come of the stream with the fewest."""
         return min(log.head for log in self._logs.values())
 
-    def trial(self, execute: Warm, empty: float) -> Tried:
-        """What an iteration of one piece costs, by runs over more and more of the newest tuples.
-
-        One over nothing has taken the `empty` seconds, of late.
-        """
-        most, n = min(self.least, MOST_TRIED), 1
-        # Half of it was the job that puts panes together.
-        a = empty / 2 if self._by_panes else empty
-        took = self._timed(n, n, execute)
-        while n < most and took - a < (_LONG_ENOUGH if n > 1 else _FIRST_ENOUGH):
-            n = min(most, _FURTHER * n)
-            took = self._timed(n, n, execute)
-        others = len(self.streams) - (self.divided is not None)
-        if not self.divided or not others:
-            n *= len(self.streams)
-            return Tried(Cost(empty, max(0.0, took - a) / n), 1.0, n)
-        # A tuple that is only joined with may be far cheaper than one of the stream whose conditions are costly: so
-        # cheap that few of them are lost in what runs vary by.
-        more = min(self.least, _BESIDE * n)
-        beside = max(0.0, self._timed(1, more, execute) - a) / (more * others)
-        across = max(0.0, took - a - n * others * beside) / n
-        if across <= beside:
-            each = max(0.0, took - a) / (n * len(self.streams))
-            return Tried(Cost(a, each), 1.0, n * len(self.streams))
-        return Tried(Cost(a, across), beside / across, n + n * others * beside / across)
-
     def empty(self, execute: Warm) -> float:
         """The seconds that an iteration over nothing takes."""
         began = time.perf_counter()
         self.warm(execute)
-        return time.perf_counter() - began
-
-    def _timed(self, n: int, beside: int, execute: Warm) -> float:
-        began = time.perf_counter()
-        self.probe(n, beside, execute)
         return time.perf_counter() - began
 
     def probe(self, n: int, beside: int, execute: Warm) -> int:
@@ -244,7 +198,7 @@ class IterationEvaluation:
         for name, log in self._logs.items():
             most = n if name == self.divided else beside
             inputs[name] = stream_input(log, log.slices(log.head - most, log.head), self.plan.window.time)
-        window = (self.plan.window.size, self.plan.window.slide) if self._by_panes else None
+        window = (self.plan.window.size, self.plan.window.slide) if self.by_panes else None
         execute(self._piece, JobInput(inputs, window=window, bounds=(NEVER, ENDED)))
         return sum(high - low for low, high in map(_span, inputs.values()))
 
@@ -271,7 +225,7 @@ class IterationEvaluation:
             beside = sum(_kept(given, *_span(given)) for name, given in inputs.items() if name != self.divided)
             until = min(until, opened.at + max(1, int((n - beside) / opened.kept)))
             inputs[self.divided] = _cut(inputs[self.divided], opened.at, until)
-        window = (self.plan.window.size, self.plan.window.slide) if self._by_panes else None
+        window = (self.plan.window.size, self.plan.window.slide) if self.by_panes else None
         given = JobInput(inputs, window=window, bounds=(opened.closed.start, opened.closed.end))
         opened.parts.append(execute(self._piece, given))
         opened.at = until
@@ -285,7 +239,7 @@ class IterationEvaluation:
         if not opened.parts:
             return self.schema.empty_table()
         rows = pa.concat_tables(opened.parts)
-        if not self._by_panes:
+        if not self.by_panes:
             shown = with_kept(rows, opened.kept) if isinstance(self.plan, PerWindow) and self.plan.kept else rows
             return with_edges(shown, opened.closed, self.schema)
         self._setting.folder.mkdir(parents=True, exist_ok=True)
