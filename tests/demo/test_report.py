@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from headgate.bench.recorded import Growing, Ran, within
+from headgate.bench.recorded import Growing, Ran
 from headgate.demo.market import CLASSES, queries
 from headgate.demo.report import document, rows, summary, write
 from headgate.demo.rounds import SECONDS, STEPS, WAYS, Fared, Look, Outcome, Round, arrivals, load_at
@@ -72,11 +72,6 @@ def test_a_class_without_results_has_a_row_and_is_drawn(outcome, tmp_path):
     found = Outcome(1000.0, [Round(outcome.rounds[0].way, [none, *outcome.rounds[0].classes[1:]])])
     assert rows(found)[0][1:] == ("alerts", "1 s", "–", "–", "0 %", "0.0 %", "9, 30 s", "missed")
     assert write(found, tmp_path).exists()
-
-
-def test_time_without_results_is_as_it_was_before():
-    assert within(1.0, []) == 0
-    assert within(1.0, [Ran(0.1, 1, 0.5, 0.5), Ran(0.9, 1, 2.0, 2.0)]) == 0.75
 
 
 def test_a_record_is_read_as_it_grows_and_its_torn_end_later(tmp_path):
