@@ -24,16 +24,17 @@ from headgate.engine.sink import discard
 from headgate.engine.status import ClassStatus, Snapshot
 from headgate.record import NAME as RECORD
 
-STEPS = ((6.0, 0.5), (6.0, 1.0), (8.0, 2.0), (16.0, 3.0))
+STEPS = ((4.0, 0.5), (4.0, 1.0), (5.0, 2.0), (14.0, 3.0))
 """Seconds, and how many times the capacity is offered in them."""
 SECONDS = sum(seconds for seconds, _ in STEPS)
 ON_TIME = 0.99
 """A class has kept its target if so many of its results were within it."""
 _WARM_UP = (300, 3000)
+"""Tuples, each time within half a second, so that nothing is done for the first time when it counts."""
 _OFFERED, _FOR = 40_000, 2.0
 """Tuples, and the seconds in which they come, to see how many are done in a second."""
 _LOOKS = 0.25
-_PAUSE = 5.0
+_PAUSE = 4.5
 """Seconds without ticks, in which the windows of the round before close: results of these are not of the next one."""
 _CLEARING = Shed("common", "aurora", {"headroom": 1e-3})
 """What drops nearly everything that waits."""
@@ -128,6 +129,7 @@ class Demo:
 
     def __post_init__(self) -> None:
         self._source = source()
+        self._last = 0.0
         self._record = Growing(self.folder / "state" / RECORD)
         with spoken_to(self.folder / "spark.log"):
             self.engine = Engine(state=self.folder / "state")
@@ -145,10 +147,10 @@ class Demo:
         self.progress("measuring what this machine can do")
         self.engine.start(**WAYS[0].regime)
         for n in _WARM_UP:
-            self._source.play(np.linspace(0.0, 1.0, n))
+            self._play(np.linspace(0.0, 0.5, n))
             self._await(lambda status: all(q.tuples >= self._source.sent for q in status.queries))
         began = time.time()
-        self._source.play(np.linspace(0.0, _FOR, _OFFERED))
+        self._play(np.linspace(0.0, _FOR, _OFFERED))
         self._await(lambda status: all(q.tuples >= self._source.sent for q in status.queries))
         return _OFFERED / (time.time() - began)
 
@@ -158,7 +160,7 @@ class Demo:
         began = time.time()
         self._record.ran(began)
         looks: dict[str, list[Look]] = {cls.name: [_look(0.0, each)] for cls, each in self._classes()}
-        self._source.play(arrivals)
+        self._play(arrivals)
         while (gone := time.time() - began) < SECONDS:
             status = self.engine.status()
             for each in status.classes:
@@ -177,10 +179,13 @@ class Demo:
 
     def clear(self) -> None:
         """Drop what is left over, and let windows close, so that the next round begins with nothing."""
-        began = time.time()
         self.engine.switch("cqc", shed=_CLEARING)
         self._await(self._nothing_waits)
-        time.sleep(max(0.0, began + _PAUSE - time.time()))
+        time.sleep(max(0.0, self._last + _PAUSE - time.time()))
+
+    def _play(self, times: Floats) -> None:
+        self._last = time.time() + float(times[-1])
+        self._source.play(times)
 
     def _nothing_waits(self, status: Snapshot) -> bool:
         return status.streams[0].tuples >= self._source.sent and not any(q.pending for q in status.queries)
