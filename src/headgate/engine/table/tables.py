@@ -21,6 +21,8 @@ from headgate.errors import InputError
 _log = logging.getLogger(__name__)
 
 _REMEDY = "See that it exists and can be read."
+_WAITED_FOR = "Exception thrown in awaitResult"
+"""How Spark begins what says nothing but that something else went wrong."""
 _TROUBLE = (PySparkException, Py4JError, OSError, InputError)
 
 
@@ -157,7 +159,7 @@ class Tables:
         if _columns(frame.schema) != _columns(kept.schema):
             rule, remedy = "a table keeps its columns", f"Take it anew, by engine.table('{name}', …)."
             raise InputError(rule, f"{', '.join(map(' '.join, _columns(frame.schema)))}", remedy)
-        content = self._written(kept.snapshots, frame, kept.parts, part, version)
+        content = self._written(kept.snapshots, frame, kept.parts, part, version, old)
         if content[1].same(old):
             kept.snapshots.drop()
             kept.latest = kept.snapshots.note(kept.latest, kept.names, part, version)
@@ -195,9 +197,14 @@ class Tables:
 
     @staticmethod
     def _written(
-        snapshots: Snapshots, frame: DataFrame, parts: Parts | None, part: int, version: str | None
+        snapshots: Snapshots,
+        frame: DataFrame,
+        parts: Parts | None,
+        part: int,
+        version: str | None,
+        old: Content | None = None,
     ) -> tuple[Path, Content]:
-        folder, content = snapshots.write(cut(frame, parts, part), part)
+        folder, content = snapshots.write(cut(frame, parts, part), part, old)
         return folder, replace(content, version=version)
 
 
@@ -210,4 +217,6 @@ def said(error: Exception) -> str:
     if isinstance(error, InputError):
         return str(error.got)
     text = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
+    while text.startswith(_WAITED_FOR) and (cause := getattr(error, "_cause", None)):
+        error, text = cause, str(cause)
     return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
