@@ -9,17 +9,15 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
 
 from headgate.document import shown
-from headgate.errors import InputError
+from headgate.errors import InputError, choose
 
 UNITS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-_MOST_LISTED = 16
 # Far beyond what anybody means, and far from where squares and products of a few of them overflow or vanish.
 _SMALLEST, _LARGEST = 1e-12, 1e12
 _SHORTEST, _LONGEST = 1e-12, 1e9
@@ -89,15 +87,6 @@ def as_whole() -> Iterator[None]:
         yield
     except InputError as error:
         raise _whole(error.rule, str(error.got), error.remedy, mentions=True) from None
-
-
-def choose(word: str, known: Collection[str]) -> str:
-    """The remedy for a word that is not known: the nearest that is, and all of them."""
-    near = [f"Did you mean '{other}'?" for other in get_close_matches(word, known, n=1)]
-    listed = list(known)[:_MOST_LISTED]
-    more = f" and {len(known) - len(listed)} more" if len(known) > len(listed) else ""
-    rest = f"Choose one of {', '.join(listed)}{more}." if len(known) > 1 else f"There is {listed[0]} only."
-    return " ".join([*near, rest])
 
 
 def _real(value: object) -> float:

@@ -106,7 +106,7 @@ def test_shares_move_once_in_a_redistribution_cycle_by_the_mean_of_the_usage():
     assert directives[2].drops["bronze"] == near(0.75)
     assert directives[3].drops["bronze"] == near(0.0)
     assert directives[3].usage["gold"] == near(0.36 / 0.405)
-    assert "u of bronze=4" in str(directives[2].why)
+    assert "u of bronze = 4" in str(directives[2].why)
 
 
 def lent():

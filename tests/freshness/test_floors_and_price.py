@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.errors import InputError
-from headgate.freshness.floors import affordable, for_age, for_freshness
+from headgate.freshness.floors import above, affordable, allowed, for_age, for_freshness
 from headgate.freshness.price import curve, knee
 from headgate.freshness.problem import Problem, freshness, perceived, spent
 from headgate.freshness.solver import solve
@@ -57,6 +57,27 @@ def test_floors_that_the_budget_does_not_allow_are_lowered_together_until_it_jus
 def test_floors_that_the_budget_allows_stay():
     phi = np.full(len(WORLD), 0.1)
     assert affordable(WORLD, phi) is phi
+
+
+@given(st.floats(0.1, 10), st.integers(0, 2**16))
+def test_refreshes_above_floors_keep_them_and_the_budget_and_are_all_of_it_where_they_would_be_without(times, seed):
+    rng = np.random.default_rng(seed)
+    least = rng.uniform(0, 1, len(WORLD)) * (rng.random(len(WORLD)) < 0.3)
+    least *= allowed(WORLD, least)
+    f = np.full(len(WORLD), times * WORLD.B / WORLD.s.sum())
+    found = above(WORLD, least, f)
+    assert (found >= least * (1 - 1e-9)).all()
+    assert (found <= np.maximum(least, f)).all()
+    assert spent(WORLD, found) == pytest.approx(min(WORLD.B, spent(WORLD, np.maximum(least, f))))
+
+
+def test_ages_that_the_budget_does_not_allow_are_all_longer_by_the_same_factor_until_it_just_does():
+    least = for_age(np.linspace(0.5, 2, len(WORLD)))
+    share = allowed(WORLD, least)
+    assert share < 1
+    assert spent(WORLD, share * least) == pytest.approx(WORLD.B)
+    assert above(WORLD, share * least, least) == pytest.approx(share * least)
+    assert allowed(replace(WORLD, B=spent(WORLD, least)), least) == 1
 
 
 @given(st.floats(1e-4, 0.02))

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate import InputError
+from headgate.freshness.problem import Problem
 from headgate.freshness.refreshing import EXPLORED, LOOK, SAVED, Budget, Refreshing
+from headgate.freshness.solver import solve
 
 ways = st.sampled_from(["profile", "uniform", "change"])
 
@@ -174,3 +176,101 @@ def test_where_refreshes_take_too_long_for_the_budget_what_is_accessed_most_stil
     counts = np.bincount(refreshes, minlength=4)
     assert counts[0] > 5 * max(counts[1:])
     assert min(counts) > 0
+
+
+def test_another_budget_makes_no_copy_fresher():
+    made = Refreshing(Budget(12, 60.0))
+    made.add(("t", "all"), 0.0)
+    made.refreshed(("t", "all"), 10.0, 1.0, changed=True)
+    (before,) = made.estimates(1000.0).values()
+    made.change(Budget(5e6, 60.0))
+    made.rescale(("t", "all"), 2e6)
+    (after,) = made.estimates(1000.0).values()
+    assert (after.age, after.freshness) == (before.age, before.freshness)
+    assert (after.copy.full, after.copy.cost) == (2e6, before.copy.cost * 2e6)
+
+
+def test_what_was_taken_is_as_old_as_the_beginning_of_its_reading_and_never_older_than_it_was_known_to_be():
+    made = Refreshing(Budget(12, 60.0))
+    made.add(("t", "all"), 100.0, seen=70.0)
+    assert made.estimates(100.0)["t", "all"].age == 30.0
+    made.refreshed(("t", "all"), 120.0, 1.0, changed=False, seconds=5.0)
+    made.add(("t", "all"), 130.0, seen=70.0)
+    assert made.estimates(130.0)["t", "all"].age == 15.0
+
+
+def test_a_refresh_of_a_copy_that_is_gone_does_not_count():
+    made = Refreshing(Budget(12, 60.0))
+    made.add(("t", "all"), 0.0)
+    made.remove(("t", "all"))
+    made.refreshed(("t", "all"), 1.0, 1.0, changed=True)
+    made.failed(("t", "all"), 2.0)
+    made.rescale(("t", "all"), 3.0)
+    assert (made.copies, made.spent) == ({}, 0.0)
+
+
+def aged(made, seconds, cost=1.0, step=0.1):
+    """The greatest age of each copy until so many seconds have passed, if all refreshes find a change."""
+    oldest = dict.fromkeys(made.copies, 0.0)
+    for now in np.arange(step, seconds, step):
+        for name, each in made.estimates(now).items():
+            oldest[name] = max(oldest[name], each.age)
+        while (due := made.due(now)) is not None:
+            made.refreshed(due, now, cost, changed=True)
+    return oldest
+
+
+@pytest.mark.parametrize("way", ["profile", "uniform", "change"])
+def test_no_copy_becomes_older_than_its_max_age_though_nobody_accesses_it_and_the_others_go_on(way):
+    made = Refreshing(Budget(12, 60.0, way))
+    for name, max_age in zip(named(3), (np.inf, 10.0, 30.0), strict=True):
+        made.add(name, 0.0, max_age=max_age)
+    made.accessed(("t", "0"), 100, 0.0)
+    oldest = aged(made, 600.0)
+    assert oldest["t", "1"] <= 10.2
+    assert oldest["t", "2"] <= 30.2
+    assert made.copies["t", "0"].refreshed > 5
+    assert made.allowed == 1
+    assert made.spent <= 120 + SAVED
+
+
+def test_where_refreshes_come_to_cost_more_all_ages_are_longer_by_the_same_factor():
+    made = Refreshing(Budget(12, 60.0))
+    for name, max_age in zip(named(2), (10.0, 20.0), strict=True):
+        made.add(name, 0.0, max_age=max_age)
+    aged(made, 600.0, cost=2.0)
+    found = made.estimates(600.0)
+    assert made.allowed == pytest.approx(12 / 18, rel=0.01)
+    assert [each.every for each in found.values()] == pytest.approx([15, 30], rel=0.01)
+    made.change(Budget(24, 60.0))
+    assert [each.every <= age for each, age in zip(made.estimates(600.0).values(), (10, 20), strict=True)] == [
+        True
+    ] * 2
+    assert made.allowed == 1
+
+
+def test_the_gain_of_a_little_more_budget_is_the_price_that_the_solver_finds():
+    made = Refreshing(Budget(12, 60.0))
+    for name in named(3):
+        made.add(name, 0.0)
+    lam = [60 * copy.rate.mean for copy in made.copies.values()]
+    mu = solve(Problem.of(np.full(3, 1 / 3), lam, 12)).mu
+    assert made.gain(1e-3) == pytest.approx(1e-3 * mu, rel=1e-3)
+    assert made.gain(12) < 12 * mu
+
+
+def test_more_budget_adds_nothing_where_there_is_no_time_for_more_refreshes():
+    made = Refreshing(Budget(600, 60.0))
+    made.add(("t", "all"), 0.0)
+    for now in range(10, 400, 10):
+        made.refreshed(("t", "all"), float(now), 1.0, changed=True, seconds=5.0)
+    assert made.gain(60.0) == 0
+
+
+def test_without_refreshes_there_is_no_gain_to_tell():
+    made = Refreshing(Budget(12, 60.0, "none"))
+    assert made.gain(1.0) is None
+    made.add(("t", "all"), 0.0, max_age=1.0)
+    assert made.gain(1.0) is None
+    made.estimates(0.0)
+    assert made.allowed == 1

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.errors import InputError
-from headgate.model.qos import INDIFFERENT, LatencyGraph, LossGraph, ValueGraph, combined
+from headgate.model.qos import INDIFFERENT, LatencyGraph, LossGraph, ValueGraph, combined, gathered
 
 STEPS = LatencyGraph(((0.0, 5.0), (1.0, 5.0), (3.0, 3.0), (4.0, 0.0)))
 
@@ -82,6 +82,15 @@ def test_utility_falls_at_the_slope_until_the_slack_is_gone(graph, latency):
     assert graph.utility(after) == pytest.approx(fallen)
 
 
+@given(several=st.lists(graphs(), min_size=1, max_size=3), times=st.integers(1, 9), latency=LATENCIES)
+def test_alike_graphs_are_worth_as_many_and_fall_together(several, times, latency):
+    found = gathered(several * times)
+    assert len(found) == len(set(several))
+    assert {graph.critical for graph in found} == {graph.critical for graph in several}
+    assert combined(found).utility(latency) == pytest.approx(times * sum(g.utility(latency) for g in several))
+    assert combined(several * times).slope(latency) == pytest.approx(times * combined(several).slope(latency))
+
+
 @given(graph=graphs(), latencies=st.lists(LATENCIES, min_size=1))
 def test_many_at_once_are_worth_what_each_is(graph, latencies):
     assert graph.utilities(np.array(latencies)).tolist() == [graph.utility(x) for x in latencies]
@@ -105,6 +114,8 @@ def test_loss_and_value_graphs_are_lines_too():
         ),
         (LatencyGraph, ((-1.0, 1.0), (1.0, 0.0)), "a latency is 0 s or more"),
         (LatencyGraph, ((0.0, 0.0), (1.0, 1.0)), "utility never rises with latency"),
+        (LatencyGraph, ((0.0, 1.0), (1.0, -1.0)), "a result is worth 0 or more"),
+        (LossGraph, ((0.0, -1.0), (1.0, 1.0)), "a result is worth 0 or more"),
         (LossGraph, ((0.0, 0.0), (2.0, 1.0)), "a delivered fraction is from 0 to 1"),
         (LossGraph, ((0.0, 1.0), (1.0, 0.0)), "utility never falls with the fraction delivered"),
     ],

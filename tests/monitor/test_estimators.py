@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,6 +48,22 @@ def test_news_after_a_long_quiet_time_does_not_blow_the_estimate_up():
         model.observe(10, 0.06)
     model.observe(1000, 1.05)
     assert 0.5 < model.cost.of(1000) < 2.0
+
+
+@pytest.mark.parametrize("drift", [0.7, 1.0, 1.4])
+def test_long_runs_of_about_one_length_that_vary_by_a_tenth_do_not_change_what_short_ones_have_shown(drift):
+    # A slice bounds runs, so their length goes by how fast the machine is; only a few short ones tell a from b.
+    rng = np.random.default_rng(1)
+    a, b = 0.002, 1e-5
+    model = TrainCost(Cost(a, 2e-6), Cost(a, 10 * a))
+    for n in (4, 40, 400):
+        model.observe(n, a + b * n)
+    for k in range(200):
+        slower = drift ** (k / 200)
+        n = round(0.05 / model.cost.of(1000) * 1000)
+        model.observe(n, (a + b * n) * slower * rng.normal(1.0, 0.1))
+    assert 0 < model.cost.a < 3 * a
+    assert model.cost.of(5000) == pytest.approx((a + 5000 * b) * drift, rel=0.15)
 
 
 def test_an_average_begins_at_its_guess_and_forgets_it():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.model.qos import LatencyGraph
-from headgate.monitor.utility import BLOCK, AverageQos, Block, Worth
+from headgate.monitor.utility import BLOCK, AverageQos, Block, Shared, Worth, average
 
 GRAPH = LatencyGraph.until(1.0, 3.0)
 LATENCIES = st.lists(st.integers(0, 16).map(lambda x: x / 4), max_size=30).map(lambda x: np.array(x, np.float64))
@@ -41,6 +41,15 @@ def test_results_of_a_query_without_a_graph_are_passed_over():
     qos = AverageQos.of({"q": GRAPH})
     qos.add("other", late(9.0))
     assert math.isnan(qos.per_tuple)
+
+
+def test_averages_are_of_the_queries_that_are_there():
+    qos = AverageQos.of({"gone": GRAPH, "there": GRAPH})
+    qos.add("gone", late(9.0, 9.0))
+    qos.add("there", late(0.5))
+    assert qos.per_tuple == pytest.approx(1 / 3)
+    del qos.queries["gone"]
+    assert (qos.per_tuple, qos.average) == (1.0, 1.0)
 
 
 def test_blocks_of_a_thousand_results_say_how_things_stood():
@@ -77,3 +86,29 @@ def test_the_recent_worth_of_a_query_is_that_of_its_last_block():
     worth.add(np.full(500, 0.5))
     assert worth.recent == 0.5
     assert worth.mean == 0.25
+
+
+def shared(queries, valued, *results, graph=GRAPH):
+    found = Shared.of(queries, valued, (graph.times(valued),))
+    found.add(late(*results), np.ones(len(results)))
+    return found
+
+
+def test_queries_of_a_unit_count_each_and_its_results_not_more_than_those_of_others():
+    busy, three = shared(("busy",), 1, *[9.0] * 100), shared(("x", "y", "z"), 3, 0.5)
+    assert average([busy, three]) == 0.75
+    silent = shared(("silent",), 1)
+    assert average([busy, three, silent]) == 0.75
+    assert math.isnan(average([silent]))
+
+
+def test_of_the_queries_of_a_unit_those_with_a_graph_count():
+    assert average([shared(("x", "y", "z"), 1, 0.5), shared(("q",), 1, 9.0)]) == pytest.approx(0.5)
+    assert Shared.of(("q",), 0, ()) is None
+    assert Shared.of(("q",), None, (GRAPH,)) is None
+
+
+def test_a_query_that_was_in_several_units_counts_once_with_all_its_results():
+    together, apart = shared(("x", "y"), 2, 9.0, 9.0), shared(("x",), 1, 0.5, 0.5, 0.5)
+    # Of x one result was worth nothing and three all.
+    assert average([together, apart]) == pytest.approx((0.75 + 0.0) / 2)

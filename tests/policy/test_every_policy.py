@@ -97,7 +97,7 @@ def test_the_same_view_gives_the_same_decision(policy, state):
     before = deepcopy(now)
     first = made.choose(now)
     again = made.choose(now)
-    # Bucketing remembers where units are, so that the second time there is nothing to do.
+    # Both remember where units are, so that the second time there is nothing to do.
     assert (replace(again, work=first.work) if policy in ("qos", "bucketing") else again) == first
     assert prepared(policy, units).choose(now) == first
     assert now == before

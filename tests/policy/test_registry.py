@@ -4,7 +4,7 @@ import pytest
 
 from headgate.errors import InputError
 from headgate.policy.clustered_bsd import ClusteredBsd
-from headgate.policy.qos.bucketing import Bucketing
+from headgate.policy.qos.in_order import InOrder
 from headgate.policy.qos.schedule import Scheduled
 from headgate.policy.qos.tickets import Ticketed
 from headgate.policy.registry import POLICIES, create, listed
@@ -73,10 +73,10 @@ def test_an_unknown_bound_of_a_train_is_refused_with_the_known_ones():
     assert error.remedy == "It has most, slice."
 
 
-def test_qos_is_bucketing_with_one_run_a_schedule_unless_told_otherwise():
-    assert create("qos") == Bucketing(schedule=1, widths="quantile", recover=True)
-    given = {"schedule": 5, "partitions": 7}
-    assert create("qos", given) == Bucketing(widths="quantile", recover=True, **given)
+def test_qos_has_one_run_a_schedule_and_recovers_unless_told_otherwise():
+    assert create("qos") == InOrder(schedule=1, recover=True)
+    given = {"schedule": 5, "recover": False}
+    assert create("qos", given) == InOrder(**given)
 
 
 def test_policies_that_go_by_qos_graphs_say_so():

@@ -98,7 +98,7 @@ def test_a_decision_names_the_unit_that_came_second():
 
 
 def test_a_reason_reads_as_the_formula_with_its_numbers():
-    assert str(Why("W/T", {"W": 3.0, "T": 1 / 3})) == "W/T: W=3, T=0.333333"
+    assert str(Why("W/T", {"W": 3.0, "T": 1 / 3})) == "W/T: W = 3, T = 0.3333"
 
 
 def test_preparing_again_takes_the_new_statistics():

@@ -76,7 +76,7 @@ def regime(
         name = by_class.default(given.most_alike) if given.named else _OF_GRAPHS if given.graphs else _BEST
     classed = name not in POLICIES and name in SCHEDULERS
     bounds = _bounds(train, given.empty_run, _round(given.classes) if classed else None)
-    graphed = not classed and listed(name).graphs
+    graphed = not classed and listed(name, (AUTO, *SCHEDULERS)).graphs
     known = SCHEDULERS[name].options if classed else listed(name).options
     chosen = {**(_rounds(given.classes, known) if classed else {}), **(options or {})}
     if "train" in known:

@@ -56,6 +56,10 @@ class Shed:
     dropper: Chooses = "random"
     place: Placement = "even"
 
+    def __str__(self) -> str:
+        """The mode and the load manager, as `headgate whatif --shed` takes them."""
+        return f"{self.mode}:{self.manager}"
+
 
 def management(wanted: Shed, classes: Sequence[QueryClass], lanes: int) -> Management:
     """The load management of so many lanes."""

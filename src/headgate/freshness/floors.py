@@ -10,6 +10,7 @@ from scipy.special import lambertw
 
 from headgate.errors import InputError
 from headgate.freshness.problem import Floats, Problem, spent
+from headgate.freshness.solver import ROUNDING
 
 
 def for_freshness(lam: ArrayLike, phi: ArrayLike) -> Floats:
@@ -41,3 +42,23 @@ def affordable(problem: Problem, phi: Floats) -> Floats:
     if excess(1.0) <= 0:
         return phi
     return float(brentq(excess, 0.0, 1.0, xtol=1e-14)) * phi
+
+
+def allowed(problem: Problem, least: Floats) -> float:
+    """The share of so many refreshes of each copy that the budget allows: 1 if it is all of them.
+
+    Where copies are refreshed for their ages, these are longer by the inverse of it.
+    """
+    needed = spent(problem, least)
+    return problem.B / needed if needed > problem.B * (1 + ROUNDING) else 1.0
+
+
+def above(problem: Problem, least: Floats, f: Floats) -> Floats:
+    """At least so many refreshes of each copy, and above that as large a share of f as the budget then allows."""
+
+    def excess(share: float) -> float:
+        return spent(problem, np.maximum(least, share * f)) - problem.B
+
+    if excess(1.0) <= ROUNDING * problem.B:
+        return np.maximum(least, f)
+    return np.maximum(least, brentq(excess, 0.0, 1.0, xtol=1e-14) * f) if excess(0.0) < 0 else least

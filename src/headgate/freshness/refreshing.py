@@ -17,7 +17,8 @@ import numpy as np
 from headgate.errors import InputError
 from headgate.freshness.baselines import by_change, uniform
 from headgate.freshness.fixed_order import FixedOrder
-from headgate.freshness.problem import Floats, Problem
+from headgate.freshness.floors import above, allowed, for_age
+from headgate.freshness.problem import Floats, Problem, perceived
 from headgate.freshness.profiles import Accesses
 from headgate.freshness.rates import ChangeRate
 from headgate.freshness.solver import solve
@@ -71,6 +72,7 @@ class Copy:
     """What is known of a copy: its change rate per second, what refreshing it takes, and when it was last done.
 
     A refresh takes `full` of the budget, or less where a version tells that nothing has changed; on average `cost`.
+    It is to begin `max_age` seconds after the one before at the latest, if the budget allows that.
     Its last turn was when it was last `tried`; it was last `seen` to be as its source then. It was refreshed so many
     times, of which it had `changed` so many, and so many `failed`.
     """
@@ -80,6 +82,7 @@ class Copy:
     cost: float
     tried: float
     seen: float
+    max_age: float = math.inf
     refreshed: int = 0
     changed: int = 0
     failed: int = 0
@@ -99,9 +102,10 @@ class Estimate:
 
 @dataclass
 class Refreshing(Generic[Name]):
-    """Copies by name, and the budget for them."""
+    """Copies by name, and the budget for them, which allows such a share of the refreshes that their ages ask for."""
 
     budget: Budget
+    allowed: float = field(default=1.0, init=False)
     copies: dict[Name, Copy] = field(default_factory=dict, init=False)
     spent: float = field(default=0.0, init=False)
     _accesses: Accesses[Name] = field(init=False)
@@ -123,14 +127,24 @@ class Refreshing(Generic[Name]):
 
     # What happens
 
-    def add(self, name: Name, now: float, full: float = 1.0) -> None:
-        """Have a copy that was just taken, or taken anew by somebody else."""
+    def add(
+        self, name: Name, now: float, full: float = 1.0, seen: float | None = None, max_age: float = math.inf
+    ) -> None:
+        """Have a copy that was just taken, or taken anew by somebody else; what it holds was `seen` then."""
+        seen = now if seen is None else seen
         if known := self.copies.get(name):
-            self.copies[name] = replace(known, full=full, tried=now, seen=now)
+            self.copies[name] = replace(known, tried=now, seen=max(known.seen, seen), max_age=max_age)
+            self.rescale(name, full)
         else:
             rate, cost = self._learned.get(name) or (self._guess(), 1.0)
-            self.copies[name] = Copy(rate, full, cost * full, now, now)
+            self.copies[name] = Copy(rate, full, cost * full, now, seen, max_age)
         self._schedule = None
+
+    def rescale(self, name: Name, full: float) -> None:
+        """A refresh of a copy takes so much of the budget: it has another size, or is counted in another unit."""
+        if known := self.copies.get(name):
+            self.copies[name] = replace(known, full=full, cost=known.cost / known.full * full)
+            self._schedule = None
 
     def remove(self, name: Name) -> None:
         """Have it no more."""
@@ -146,9 +160,12 @@ class Refreshing(Generic[Name]):
     ) -> None:
         """A copy was refreshed: whether it had changed, and whether a look at its version was enough to see that.
 
-        It took so many seconds; what it found is what was there at the beginning.
+        It took so many seconds; what it found is what was there at the beginning. One that is gone by now does not
+        count.
         """
-        old, seen = self.copies[name], now - seconds
+        old, seen = self.copies.get(name), now - seconds
+        if old is None:
+            return
         rate = old.rate.forget(_KEPT).observe(seen - old.seen, changed)
         took = full * LOOK if looked else full
         cost = old.cost + _COSTS * (took - old.cost)
@@ -160,8 +177,10 @@ class Refreshing(Generic[Name]):
         self._pay(took, now)
 
     def failed(self, name: Name, now: float) -> None:
-        """A copy could not be refreshed, which has cost as much."""
-        old = self.copies[name]
+        """A copy could not be refreshed, which has cost as much; one that is gone by now does not count."""
+        old = self.copies.get(name)
+        if old is None:
+            return
         self.copies[name] = replace(old, tried=self._turn(name, now), failed=old.failed + 1)
         self._pay(old.full, now)
 
@@ -169,21 +188,24 @@ class Refreshing(Generic[Name]):
 
     def due(self, now: float) -> Name | None:
         """The copy to refresh now, if one is due and the budget allows it."""
-        head = self._head()
-        if head is None or head[0] > now:
-            return None
-        name = head[1]
+        head, ages = self._head(), self._ages()
         self._fill(now)
-        return name if self._tokens >= self.copies[name].full * (1 - 1e-9) else None
+        if ages and ages[0][0] <= now:
+            name, spare = ages[0][1], self._tokens
+        elif head and head[0] <= now:
+            name, spare = head[1], self._spare(head[1], ages, now)
+        else:
+            return None
+        return name if spare >= self.copies[name].full * (1 - 1e-9) else None
 
     def wait(self, now: float) -> float:
         """Seconds until one can be due; infinite if none ever is."""
-        head = self._head()
-        if head is None:
-            return math.inf
+        head, ages = self._head(), self._ages()
         self._fill(now)
-        short = self.copies[head[1]].full - self._tokens
-        return max(0.0, head[0] - now, short / self.budget.amount * self.budget.period)
+        # What may not take what others need for their ages has to wait for the first of these.
+        kept = head and self._spare(head[1], ages, now) < min(self._tokens, self.copies[head[1]].full)
+        nexts = [*ages[:1], *([head] if head and not kept else [])]
+        return min((self._until(*each, now) for each in nexts), default=math.inf)
 
     def estimates(self, now: float) -> dict[Name, Estimate]:
         """How each copy fares."""
@@ -196,6 +218,15 @@ class Refreshing(Generic[Name]):
             fresh, every = math.exp(-copy.rate.mean * age), self.budget.period / f if f else math.inf
             found[name] = Estimate(share, copy.rate.mean, age, fresh, every, copy)
         return found
+
+    def gain(self, more: float) -> float | None:
+        """What so much more budget in a period would add to the share of accesses that find their copy fresh."""
+        if not self.copies or self.budget.policy == "none":
+            return None
+        names, amount = list(self.copies), self.budget.amount
+        copies, p = [self.copies[name] for name in names], self._shares(names)
+        now, then = (self._problem(copies, p, each) for each in (amount, amount + more))
+        return perceived(then, self._spread(copies, then)) - perceived(now, self._spread(copies, now))
 
     # What outlives the process
 
@@ -239,13 +270,36 @@ class Refreshing(Generic[Name]):
         head = self._schedule.head if self._schedule else None
         return (head.at, self._planned[head.copy]) if head else None
 
+    def _ages(self) -> list[tuple[float, Name]]:
+        """When copies become too old, and which, in this order; later where the budget does not suffice."""
+        if self.budget.policy == "none":
+            return []
+        aged = ((name, copy) for name, copy in self.copies.items() if copy.max_age < math.inf)
+        return sorted((max(copy.seen, copy.tried) + copy.max_age / self.allowed, name) for name, copy in aged)
+
+    def _spare(self, name: Name, ages: Sequence[tuple[float, Name]], now: float) -> float:
+        """What a copy can take of the budget now so that others do not become too old for want of it."""
+        spare, before = self._tokens, 0.0
+        for at, other in ages:
+            if other != name:
+                copy, gained = self.copies[other], (at - now) * self.budget.amount / self.budget.period
+                spare = min(spare, self._tokens + gained - before - copy.full)
+                before += copy.cost
+        return spare
+
+    def _until(self, at: float, name: Name, now: float) -> float:
+        short = self.copies[name].full - self._tokens
+        return max(0.0, at - now, short / self.budget.amount * self.budget.period)
+
     def _plan(self) -> None:
         names = self._planned = tuple(self.copies)
         if not names:
-            self._frequencies, self._schedule = {}, None
+            self._frequencies, self._schedule, self.allowed = {}, None, 1.0
             return
         copies = [self.copies[name] for name in names]
-        f = self._spread(copies, self._shares(names))
+        problem = self._problem(copies, self._shares(names), self.budget.amount)
+        self.allowed = 1.0 if self.budget.policy == "none" else allowed(problem, self._least(copies))
+        f = self._spread(copies, problem)
         self._frequencies = dict(zip(names, f.tolist(), strict=True))
         # From when each was last tried, so that a plan that changes keeps the order, and nobody is passed over.
         last = np.array([copy.tried for copy in copies])
@@ -255,21 +309,30 @@ class Refreshing(Generic[Name]):
         last -= np.where(new, ahead * (1 - (np.arange(len(f)) + 1) / len(f)), 0.0)
         self._schedule = FixedOrder(f, self.budget.period, 0.0, last)
 
-    def _spread(self, copies: Sequence[Copy], p: Floats) -> Floats:
-        """Refreshes of each copy in a period."""
-        period, policy = self.budget.period, self.budget.policy
+    def _problem(self, copies: Sequence[Copy], p: Floats, amount: float) -> Problem:
+        period = self.budget.period
         lam = np.array([copy.rate.mean * period for copy in copies])
         # Refreshes may take too long to use the budget up: then there is no more than that to share.
-        amount = min(self.budget.amount, period / self._pace if self._pace else math.inf)
-        problem = Problem.of(p, lam, amount, [copy.cost for copy in copies])
+        amount = min(amount, period / self._pace if self._pace else math.inf)
+        return Problem.of(p, lam, amount, [copy.cost for copy in copies])
+
+    def _least(self, copies: Sequence[Copy]) -> Floats:
+        """Refreshes of each copy in a period that its age asks for."""
+        return for_age([copy.max_age for copy in copies], self.budget.period)
+
+    def _spread(self, copies: Sequence[Copy], problem: Problem) -> Floats:
+        """Refreshes of each copy in a period."""
+        policy, least = self.budget.policy, self._least(copies)
+        least *= allowed(problem, least)
         if policy == "none":
             return np.zeros(len(copies))
         if policy == "uniform":
-            return uniform(problem)
-        least = uniform(replace(problem, B=EXPLORED * problem.B))
+            return above(problem, least, uniform(problem))
+        explored = uniform(replace(problem, B=EXPLORED * problem.B))
         if policy == "change":
-            return least + by_change(replace(problem, B=(1 - EXPLORED) * problem.B))
-        return solve(problem, least).f
+            changing = by_change(replace(problem, B=(1 - EXPLORED) * problem.B))
+            return above(problem, least, explored + changing)
+        return solve(problem, above(problem, least, explored)).f
 
     def _turn(self, name: Name, now: float) -> float:
         """When its turn was, from which the next one counts: what comes late does not make intervals longer.

@@ -11,7 +11,8 @@ nothing left to lose: slope 0, slack infinite.
 """
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,13 +45,21 @@ class _Graph:
                 raise InputError(rule, f"{x:g} before {y:g}", "Sort them, and give a drop a little width.")
 
     @cached_property
+    def _x(self) -> tuple[float, ...]:
+        return tuple(x for x, _ in self.points)
+
+    @cached_property
     def _axes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         x, u = zip(*self.points, strict=True)
         return np.array(x, np.float64), np.array(u, np.float64)
 
     def utility(self, x: float) -> float:
         """What a result there is worth."""
-        return float(np.interp(x, *self._axes))
+        k = bisect_right(self._x, x)
+        if not 0 < k < len(self.points):
+            return float(self.points[min(k, len(self.points) - 1)][1])
+        (before, u), (after, v) = self.points[k - 1 : k + 1]
+        return float((v - u) / (after - before) * (x - before) + u)
 
     def utilities(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """What each of many results is worth."""
@@ -71,6 +80,7 @@ class LatencyGraph(_Graph):
                 raise InputError(
                     rule, f"{before:g} and then {after:g} at {x:g} s", "Let a late result be worth less."
                 )
+        _refuse_below_zero(self.points[-1][1])
 
     @classmethod
     def until(cls, d1: float, d2: float | None = None) -> "LatencyGraph":
@@ -99,6 +109,10 @@ class LatencyGraph(_Graph):
         """The utility of a result that takes no time."""
         return self.points[0][1]
 
+    def times(self, k: float) -> "LatencyGraph":
+        """The graph of k results, each of which is worth as much as this says; or of a part of one."""
+        return self if k == 1 else LatencyGraph(tuple((x, k * u) for x, u in self.points))
+
     def slope(self, latency: float) -> float:
         """How much utility a second takes away."""
         i = bisect_left(self.critical, latency)
@@ -108,6 +122,11 @@ class LatencyGraph(_Graph):
         """Seconds to the next critical point; infinite past the last."""
         i = bisect_left(self.critical, latency)
         return self.critical[i] - latency if i < len(self.critical) else math.inf
+
+
+def _refuse_below_zero(least: float) -> None:
+    if least < 0:
+        raise InputError("a result is worth 0 or more", f"{least:g}", "Let what nobody wants be worth 0.")
 
 
 INDIFFERENT = LatencyGraph(((0.0, 0.0),))
@@ -127,6 +146,7 @@ class LossGraph(_Graph):
             if after < before:
                 rule = "utility never falls with the fraction delivered"
                 raise InputError(rule, f"{before:g} and then {after:g} at {x:g}", "Let more results be worth more.")
+        _refuse_below_zero(self.points[0][1])
 
 
 @dataclass(frozen=True)
@@ -134,15 +154,20 @@ class ValueGraph(_Graph):
     """Utility over the value of a result, of any shape."""
 
 
+def gathered(graphs: Iterable[LatencyGraph]) -> tuple[LatencyGraph, ...]:
+    """The same in all, with no two alike: several that are alike become one that counts as often."""
+    return tuple(graph.times(k) for graph, k in Counter(graphs).items())
+
+
 def combined(graphs: Iterable[LatencyGraph]) -> LatencyGraph:
     """The graph of results that several queries wait for: utilities add up.
 
     So its slope is the sum of theirs, and its slack the least.
     """
-    distinct = tuple(graphs)
-    if not distinct:
+    different = gathered(graphs)
+    if not different:
         return INDIFFERENT
-    if len(distinct) == 1:
-        return distinct[0]
-    at = sorted({x for graph in distinct for x, _ in graph.points})
-    return LatencyGraph(tuple((x, sum(graph.utility(x) for graph in distinct)) for x in at))
+    if len(different) == 1:
+        return different[0]
+    at = sorted({x for graph in different for x, _ in graph.points})
+    return LatencyGraph(tuple((x, sum(graph.utility(x) for graph in different)) for x in at))

@@ -50,8 +50,8 @@ class Unit:
     `segments` are the queries that the unit carries to their results, `cost` the expected time of a train of n,
     `a + b·n`. A policy values the unit by `basis`, which is what it runs unless a sharing strategy says other. A
     `source` only brings tuples of a stream in, for other units to work on. Results may be due by a `deadline`, or be
-    worth what `graphs` say, the different ones of its queries. Results that are not at the output yet go through the
-    units `behind`, in this order.
+    worth what `graphs` say together, those of its queries; where several are alike, there is one of so many times the
+    utility. Results that are not at the output yet go through the units `behind`, in this order.
     """
 
     id: int

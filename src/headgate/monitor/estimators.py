@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from headgate.model.operator import Cost
 
 FORGETTING = 0.98
+VARIES = 0.1
+"""The part of what it is expected to take by which a run varies."""
 
 
 @dataclass
@@ -16,7 +18,8 @@ class TrainCost:
 
     The guess is believed as far as it goes: a part that is guessed as 0 stays 0, so that runs of one length, which
     cannot tell a from b, do not invent a fixed cost where there is none. Unless it is said how far each part may be
-    off (`spread`), it is by about as much as the part is.
+    off (`spread`), it is by about as much as the part is. A run varies in proportion to what it is expected to take:
+    the overhead is seen in short runs, and what long ones vary by is not taken for it.
     """
 
     guess: Cost
@@ -25,7 +28,6 @@ class TrainCost:
     _theta: tuple[float, float] = field(init=False)
     _p: tuple[float, float, float] = field(init=False)
     _limit: float = field(init=False)
-    _noise: float = field(init=False)
 
     def __post_init__(self) -> None:
         a, b = self.guess.a, self.guess.b
@@ -33,16 +35,19 @@ class TrainCost:
         spread = self.spread or self.guess
         self._p = (spread.a**2, 0.0, spread.b**2)
         self._limit = 10 * (self._p[0] + self._p[2])
-        # A run varies by about a tenth; relative to that, the guess is a wide prior. (Never 0: it is divided by.)
-        self._noise = (0.1 * self.guess.of(1)) ** 2 + 1e-30
 
     def observe(self, n: float, seconds: float) -> None:
         """Take one run of n tuples."""
         a, b = self._theta
         p, q, r = self._p
         gain = p + q * n, q + r * n
-        scale = self._noise + gain[0] + gain[1] * n
-        error = seconds - (a + b * n)
+        expected = a + b * n
+        # As of a run over one tuple that takes what was guessed: news that a machine is slower now count as much as
+        # that it is faster. (Never 0: it is divided by.)
+        longer = expected / (a + b) if a + b > 0 else 1.0
+        noise = (VARIES * self.guess.of(1) * longer) ** 2 + 1e-30
+        scale = noise + gain[0] + gain[1] * n
+        error = seconds - expected
         ka, kb = gain[0] / scale, gain[1] / scale
         fresh = p - ka * gain[0], q - ka * gain[1], r - kb * gain[1]
         self._theta = _not_below_0(a + ka * error, b + kb * error, fresh)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.model.operator import Cost
+from headgate.monitor.utility import Shared, average
 
 
 class Response(NamedTuple):
@@ -23,20 +24,18 @@ class Response(NamedTuple):
     squares: float = 0.0
 
     @classmethod
-    def of(cls, times: NDArray[np.float64]) -> "Response":
-        """Those of results that took the given times."""
-        return cls(float(times.sum()), float(times.max(initial=0.0)), float(times @ times))
-
-    def expected(self, S: float) -> "Response":
-        """The same where each time stands for S results."""
-        return Response(S * self.total, self.longest if S else 0.0, S * self.squares)
+    def of(cls, times: NDArray[np.float64], many: NDArray[np.float64] | None = None) -> "Response":
+        """Those of results that took the given times, of each so `many`."""
+        if many is None:
+            return cls(float(times.sum()), float(times.max(initial=0.0)), float(times @ times))
+        return cls(float(times @ many), float(times[many > 0].max(initial=0.0)), float((times * times) @ many))
 
 
 @dataclass(slots=True)
 class Served:
     """What became of the tuples of one unit: its runs and their time, its results, and the tuples that still wait.
 
-    Of its `tuples`, so many were `shed`.
+    Of its `tuples`, so many were `shed`. Results have a `worth` where queries have QoS graphs.
     """
 
     unit: str
@@ -49,6 +48,7 @@ class Served:
     response: Response = Response()
     waiting: int = 0
     shed: int = 0
+    worth: Shared | None = None
 
     def add(self, tuples: int, busy: float, results: float, response: Response) -> None:
         """Count one run."""
@@ -74,7 +74,7 @@ class Figures:
 
     `utilisation` is the share of the lanes' time in which the units ran, `overhead` the share that went into `a`,
     the part of a run that does not depend on its train. `waiting` tuples were not served in the end; of those that
-    were passed, so many were `shed`.
+    were passed, so many were `shed`. `qos` is the average QoS, where queries have graphs.
     """
 
     results: float
@@ -89,6 +89,7 @@ class Figures:
     overhead: float
     waiting: int
     shed: int
+    qos: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,7 @@ def figures(served: Iterable[Served], seconds: float) -> Figures:
         overhead=_ratio(sum(min(one.runs * one.cost.a, one.busy) for one, _ in some), seconds),
         waiting=sum(one.waiting for one, _ in some),
         shed=sum(one.shed for one, _ in some),
+        qos=average(one.worth for one, _ in some if one.worth),
     )
 
 

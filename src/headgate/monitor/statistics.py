@@ -22,16 +22,24 @@ class Measured:
     while nothing has moved by more than `tolerance`, so that orders and clusters are not rebuilt for noise.
 
     A tuple's ideal time T is what single tuples take, or with `in_jobs` that of a tuple in a job of its own, a + b.
+    Of jobs little is known but their overhead, unless it is said that costs are `known` and only change.
     """
 
     def __init__(
-        self, units: Sequence[Unit], period: float = 1.0, tolerance: float = 0.05, *, in_jobs: bool = False
+        self,
+        units: Sequence[Unit],
+        period: float = 1.0,
+        tolerance: float = 0.05,
+        *,
+        in_jobs: bool = False,
+        known: bool = False,
     ) -> None:
         self.period = period
         self._tolerance, self._in_jobs = tolerance, in_jobs
         self._units = tuple(units)
         self._seen: set[int] = set()
-        self._cost = [TrainCost(unit.cost, _unsure(unit.cost) if in_jobs else None) for unit in units]
+        guessed = in_jobs and not known
+        self._cost = [TrainCost(unit.cost, _unsure(unit.cost) if guessed else None) for unit in units]
         self._share = [[Average(s.S) for s in unit.segments] for unit in units]
         self._ideal = [Average(_longest(unit)) for unit in units]
 

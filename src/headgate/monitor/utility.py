@@ -10,14 +10,14 @@ A result that comes after the first critical point has missed its deadline. What
 
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.model.qos import LatencyGraph
+from headgate.model.qos import LatencyGraph, combined
 
 BLOCK = 1000
 """Results of a block."""
@@ -101,7 +101,8 @@ class AverageQos:
     @property
     def per_tuple(self) -> float:
         """The mean over all results."""
-        return sum(worth.total for worth in self.queries.values()) / self._results if self._results else math.nan
+        results = sum(worth.results for worth in self.queries.values())
+        return sum(worth.total for worth in self.queries.values()) / results if results else math.nan
 
     @property
     def recent(self) -> float:
@@ -112,3 +113,42 @@ class AverageQos:
     def missed(self) -> int:
         """Results that came after the first critical point of their graph."""
         return sum(worth.missed for worth in self.queries.values())
+
+
+@dataclass(slots=True)
+class Shared:
+    """What the results of a unit were worth to its queries, so many of which are `valued`: by the `graph` of all.
+
+    Whose a result was is not known: each query is taken to have an equal part of them, as late as all are.
+    """
+
+    queries: tuple[str, ...]
+    valued: int
+    graph: LatencyGraph
+    results: float = 0.0
+    total: float = 0.0
+
+    @classmethod
+    def of(cls, queries: tuple[str, ...], valued: int | None, graphs: Iterable[LatencyGraph]) -> "Shared | None":
+        """By graphs for as many queries as are valued; None if that is not known, or none is."""
+        return cls(queries, valued, combined(graphs)) if valued else None
+
+    def add(self, latencies: NDArray[np.float64], many: NDArray[np.float64]) -> None:
+        """Take results by how late they were, and how many were that late."""
+        self.results += float(many.sum())
+        self.total += float(self.graph.utilities(latencies) @ many) / self.valued
+
+
+def average(units: Iterable[Shared]) -> float:
+    """The mean over queries that had results; not a number while none had.
+
+    Of a query that was in several units, one after the other, all results count.
+    """
+    found: dict[str, tuple[float, float, float]] = {}
+    for unit in units:
+        parts = len(unit.queries)
+        for name in unit.queries if unit.results else ():
+            _, results, total = found.get(name, (0.0, 0.0, 0.0))
+            found[name] = unit.valued / parts, results + unit.results / parts, total + unit.total / parts
+    queries = sum(weight for weight, _, _ in found.values())
+    return sum(weight * total / results for weight, results, total in found.values()) / queries if found else math.nan

@@ -3,7 +3,7 @@
 One of them runs at a time, on whichever lane: whether all deadlines can be kept is known for one processor only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -14,7 +14,11 @@ from headgate.policy.protocol import Decision, Outcome, Policy, Run, View, Why
 Order = Literal["rate", "deadline", "edf"]
 """Who is first: the shortest stride, the shortest deadline, or whose deadline comes first."""
 
-_FORMULA = {"rate": "shortest stride", "deadline": "shortest deadline", "edf": "earliest deadline"}
+FORMULA: Mapping[Order, str] = {
+    "rate": "shortest stride",
+    "deadline": "shortest deadline",
+    "edf": "earliest deadline",
+}
 
 
 class DeadlinesFirst:
@@ -47,7 +51,7 @@ class DeadlinesFirst:
             ranks = {i: self._rank(i, view) for i in waiting}
             first, *others = sorted(waiting, key=lambda i: ranks[i])
             terms = {"seconds": ranks[first], "since release": view.now - view.queues[first].oldest}
-            why = Why(_FORMULA[self.order], terms, others[0] if others else None)
+            why = Why(FORMULA[self.order], terms, others[0] if others else None)
             return Decision((Run(first, view.queues[first].pending),), why)
         if not self._others:
             return None

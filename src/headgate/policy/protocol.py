@@ -81,7 +81,7 @@ class Why:
 
     def __str__(self) -> str:
         """The formula with its numbers, and the unit that came second."""
-        numbers = ", ".join(f"{name}={value:.6g}" for name, value in self.terms.items())
+        numbers = ", ".join(f"{name} = {value:.4g}" for name, value in self.terms.items())
         second = f"; ahead of unit {self.over}" if self.over is not None else ""
         return f"{self.formula}: {numbers}{second}"
 

@@ -1,12 +1,11 @@
 """The policies by name: how scenarios, the engine and the documentation find them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
-from headgate.errors import InputError
+from headgate.errors import InputError, choose
 from headgate.model.unit import Weight
 from headgate.policy.bsd import BSD
 from headgate.policy.chain import CHAIN
@@ -21,6 +20,7 @@ from headgate.policy.protocol import Policy
 from headgate.policy.qos import bucketing, fixed_priority, in_turn, slope_slack, tickets
 from headgate.policy.qos.bucketing import Bucketing
 from headgate.policy.qos.fixed_priority import FixedPriority
+from headgate.policy.qos.in_order import InOrder
 from headgate.policy.qos.in_turn import InTurn
 from headgate.policy.qos.slope_slack import SlopeSlack
 from headgate.policy.qos.tickets import Lottery, Stride
@@ -60,7 +60,7 @@ def _stated(statement: Statement) -> Listed:
     )
 
 
-_Made = RoundRobin | ClusteredBsd | InTurn | FixedPriority | SlopeSlack | Bucketing | Lottery | Stride
+_Made = RoundRobin | ClusteredBsd | InTurn | FixedPriority | SlopeSlack | InOrder | Bucketing | Lottery | Stride
 
 
 def _own(name: str, optimises: str, formula: str, made: type[_Made], weight: Weight) -> Listed:
@@ -74,8 +74,8 @@ def _by_graphs(name: str, optimises: str, formula: str, made: type[_Made]) -> Li
 
 # A run on Spark is long against a decision, so there is no need to decide on several at once.
 _QOS = replace(
-    _by_graphs("qos", "average QoS; the one to use with QoS graphs", bucketing.FORMULA, Bucketing),
-    make=partial(Bucketing, schedule=1, widths="quantile", recover=True),
+    _by_graphs("qos", "average QoS; the one to use with QoS graphs", slope_slack.FORMULA, InOrder),
+    make=partial(InOrder, schedule=1, recover=True),
 )
 
 POLICIES: Mapping[str, Listed] = {
@@ -97,12 +97,10 @@ POLICIES: Mapping[str, Listed] = {
 }
 
 
-def listed(name: str) -> Listed:
-    """The registered policy of that name."""
+def listed(name: str, besides: Iterable[str] = ()) -> Listed:
+    """The registered policy of that name; `besides` are what else could have been named."""
     if name not in POLICIES:
-        near = get_close_matches(name, POLICIES, n=1)
-        hint = f"Did you mean '{near[0]}'? " if near else ""
-        raise InputError("a known policy", f"'{name}'", f"{hint}Choose one of {', '.join(POLICIES)}.")
+        raise InputError("a known policy", f"'{name}'", choose(name, dict.fromkeys((*POLICIES, *besides))))
     return POLICIES[name]
 
 

@@ -31,10 +31,14 @@ class Train:
 
     def length(self, unit: Unit, pending: int) -> int:
         """Tuples of the unit's next train."""
-        n = min(float(pending), self.most)
+        return max(1, int(min(pending, self.longest(unit))))
+
+    def longest(self, unit: Unit) -> float:
+        """Tuples that fit into the bounds, a whole number or infinite."""
+        n = self.most
         if self.slice < math.inf and unit.cost.b > 0:
             n = min(n, (self.slice - unit.cost.a) / unit.cost.b)
-        return max(1, int(n))
+        return math.floor(n) if n < math.inf else n
 
 
 ONE = Train()

@@ -34,17 +34,16 @@ def unripe(
     A class with a delay target waits for a part of that at most, `overripe`, and only where another one has work to
     do; one with the target 0 never waits.
     """
-    all_round = _WORTH * sum(cost.a for cost, queue in zip(costs, queues, strict=True) if queue.pending)
-
-    def patience(target: float) -> float:
-        return min(overripe * target, max(_RIPE * target, all_round))
-
-    green = {
-        i
-        for i, (queue, cost, target) in enumerate(zip(queues, costs, targets, strict=True))
-        if queue.pending and now - queue.oldest < patience(target) and cost.b * queue.pending < _WORTH * cost.a
-    }
-    return green if any(queue.pending for i, queue in enumerate(queues) if i not in green) else set()
+    waiting = [i for i, queue in enumerate(queues) if queue.pending]
+    all_round = _WORTH * sum(costs[i].a for i in waiting)
+    green = set()
+    for i in waiting:
+        cost, queue = costs[i], queues[i]
+        if cost.b * queue.pending < _WORTH * cost.a:
+            target, waited = targets[i], now - queue.oldest
+            if waited < overripe * target and (waited < _RIPE * target or waited < all_round):
+                green.add(i)
+    return green if len(green) < len(waiting) else set()
 
 
 def length(train: int, pending: int, cost: Cost, kept: float, most: float) -> int:

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from typing import Any
 
-from headgate.errors import InputError
+from headgate.errors import InputError, choose
 from headgate.shed import aloma, aurora, backlog, ctrl, none, seamless
 from headgate.shed.aloma import Aloma
 from headgate.shed.aurora import Aurora
@@ -49,9 +48,7 @@ MANAGERS: Mapping[str, Listed] = {
 def listed(name: str) -> Listed:
     """The registered load manager of that name."""
     if name not in MANAGERS:
-        near = get_close_matches(name, MANAGERS, n=1)
-        hint = f"Did you mean '{near[0]}'? " if near else ""
-        raise InputError("a known load manager", f"'{name}'", f"{hint}Choose one of {', '.join(MANAGERS)}.")
+        raise InputError("a known load manager", f"'{name}'", choose(name, MANAGERS))
     return MANAGERS[name]
 
 

@@ -12,10 +12,9 @@ from headgate.shed.drops import CAP
 Place = TypeVar("Place")
 
 
-def unshared_first(
-    loads: Mapping[Place, float], shared: Collection[Place], drop: float, cap: float = CAP / 100
-) -> dict[Place, float]:
+def unshared_first(loads: Mapping[Place, float], shared: Collection[Place], drop: float) -> dict[Place, float]:
     """The part to drop at each place, so that as much load goes as if the part `drop` went at all of them."""
+    cap = CAP / 100
     own = sum(load for place, load in loads.items() if place not in shared)
     others = sum(load for place, load in loads.items() if place in shared)
     excess = drop * (own + others)

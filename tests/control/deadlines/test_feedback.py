@@ -229,7 +229,14 @@ def test_another_query_needs_another_plan():
     assert feedback.reschedule(1.0, published(3_000)) is not first
 
 
-def test_an_empty_set_has_an_empty_plan():
-    plan = Feedback(create("lrm+")).reschedule(0.0, {})
+@pytest.mark.parametrize("name", sorted(PROFILES))
+def test_an_empty_set_has_an_empty_plan(name):
+    plan = Feedback(create(name)).reschedule(0.0, {})
     assert (plan.allowances, plan.reduced, plan.suspended) == ({}, False, ())
     assert schedulable(()).ok
+
+
+@pytest.mark.parametrize("name", SHEDDING)
+def test_a_lone_query_that_does_not_fit_even_at_its_least_is_suspended(name):
+    plan = Feedback(create(name)).reschedule(0, {"a": Estimate(1, 1, 1, 10, 2.0, fixed=2.0)})
+    assert (plan.suspended, plan.allowances) == (("a",), {})

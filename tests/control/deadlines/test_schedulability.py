@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from control.deadlines.sets import by_due, by_place, late, task_sets, tasks, whole, whole_sets
+from control.deadlines.sets import by_due, by_place, in_floats, late, task_sets, tasks, whole, whole_sets
 from headgate.control.deadlines import schedulability
 from headgate.control.deadlines.exact import at_most, ceil_div, floor_div, over
 from headgate.control.deadlines.schedulability import (
@@ -258,6 +258,53 @@ def test_the_earliest_deadline_meets_all_behind_whole_iterations_that_it_accepts
     assume(edf_schedulable(one_piece))
     horizon = length(given_set) + max(phases)
     assert not late(one_piece, horizon, by_due, interrupted=False, phases=phases[: len(one_piece)])
+
+
+def enumerated(given, margin, blocked):
+    """The test of the earliest deadline, at all times at which something is due, as far as it matters."""
+    whole = 1 - margin
+    if not at_most(load(given), whole):
+        return False
+    early = sum((task.period - task.deadline) * over(task.cost, task.period) for task in given)
+    if load(given) < whole:
+        until = over(early + blocked, whole - load(given))
+    else:
+        if blocked:
+            return False
+        until = math.lcm(*(int(task.period) for task in given))
+    until = max(until, *(task.deadline for task in given))
+    dues = {t.deadline + k * t.period for t in given for k in range(int(until / t.period) + 1)}
+    for t in dues:
+        way = max((min(task.piece, task.cost) for task in given if task.deadline > t), default=0)
+        due = sum(task.cost * max(0, floor_div(t - task.deadline, task.period) + 1) for task in given)
+        if not at_most(over(blocked + way + due, whole), t):
+            return False
+    return True
+
+
+@settings(max_examples=400)
+@given(
+    task_sets(shorter=True, pieces=True, load=(40, 110)),
+    st.sampled_from((0, Fraction(1, 20))),
+    st.sampled_from((0, 0, Fraction(1, 2), 3)),
+    st.booleans(),
+)
+def test_the_few_times_that_are_looked_at_say_what_all_say(given_set, margin, blocked, exact):
+    used = load(given_set)
+    assume(used == 1 - margin or abs(1 - margin - used) > Fraction(1, 1000))
+    wanted = enumerated(given_set, margin, blocked)
+    tried = given_set if exact else in_floats(given_set)
+    assert edf_schedulable(tried, margin if exact else float(margin), blocked if exact else float(blocked)) == wanted
+
+
+def test_many_queries_near_the_whole_load_are_judged_by_few_times(monkeypatch):
+    given_set = [Task(f"q{j}", 0.02497 * (1 + j / 7), 1 + j / 7, (1 + j / 7) * 0.98) for j in range(40)]
+    assert 0.998 < load(given_set) < 1
+    asked = []
+    due = schedulability._due
+    monkeypatch.setattr(schedulability, "_due", lambda *args: asked.append(args) or due(*args))
+    edf_schedulable(given_set)
+    assert 0 < len(asked) < 2000
 
 
 def test_for_the_earliest_deadline_a_piece_is_in_the_way_of_what_is_due_before_its_task():

@@ -21,9 +21,9 @@ def networks(draw):
 
 
 @st.composite
-def waiting(draw, units):
+def waiting(draw, units, most=3):
     """A queue for each unit, one of which has a tuple."""
-    queues = [Waiting(sorted(draw(st.lists(TIMES, max_size=3)))) for _ in units]
+    queues = [Waiting(sorted(draw(st.lists(TIMES, max_size=most)))) for _ in units]
     if not any(queue.pending for queue in queues):
         queues[0] = Waiting([draw(TIMES)])
     return queues

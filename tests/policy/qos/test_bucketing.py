@@ -16,13 +16,16 @@ from policy.qos.bed import box_units, deadlines, path_units
 from policy.qos.states import networks, waiting
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["arrive", "run", "wait"]), st.integers(0, 40), st.integers(0, 6)), max_size=25
+    st.tuples(st.sampled_from(["arrive", "arrive for all", "run", "wait"]), st.integers(0, 40), st.integers(0, 6)),
+    max_size=25,
 )
+
+MANY = path_units(*((1, graph) for graph in deadlines(*(2.0 + k for k in range(12)))), cost=0.25)
 
 
 @given(data=st.data(), steps=STEPS, partitions=st.sampled_from([1, 2, 8]))
 def test_units_that_are_followed_are_where_a_look_at_all_would_put_them(data, steps, partitions):
-    units = data.draw(networks())
+    units = data.draw(st.one_of(networks(), st.just(MANY)))
     queues = [Waiting([]) for _ in units]
     # Eight ranges of a power of two keep the bounds of cells on the grid of times.
     following, anew = (Bucketing(schedule=2, partitions=partitions, events=events) for events in (True, False))
@@ -34,6 +37,8 @@ def test_units_that_are_followed_are_where_a_look_at_all_would_put_them(data, st
         i = unit % len(units)
         if step == "arrive":
             queues[i] = Waiting([*queues[i].arrivals, now], queues[i].position)
+        elif step == "arrive for all":
+            queues = [Waiting([*queue.arrivals, now], queue.position) for queue in queues]
         elif step == "run" and queues[i].pending:
             queues[i] = Waiting(queues[i].arrivals[1:], queues[i].position + 1)
         seen = view(now, *queues)
@@ -108,6 +113,18 @@ def test_new_statistics_keep_units_in_their_cells_and_new_graphs_do_not():
     assert policy.cell_of(0) is None
 
 
+def test_units_that_have_changed_graphs_with_each_other_are_looked_up_anew():
+    tight, loose = deadlines(8, 80)
+    policy = prepared("bucketing", path_units((1, tight), (1, loose)))
+    seen = view(1.0, [0.0], [0.0])
+    policy.choose(seen)
+    before = policy.cell_of(0), policy.cell_of(1)
+    policy.prepare(path_units((1, loose), (1, tight)))
+    policy.choose(seen)
+    assert before[0] < before[1]
+    assert (policy.cell_of(1), policy.cell_of(0)) == before
+
+
 def test_a_size_that_is_found_out_goes_on_while_results_are_worth_more():
     units = path_units(*((1, graph) for graph in deadlines(*[100] * 64)))
     policy = Bucketing(schedule="auto")
@@ -123,14 +140,9 @@ def test_a_size_that_is_found_out_goes_on_while_results_are_worth_more():
     assert sizes == [1, 2, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("options", "rule"),
-    [({"partitions": 0}, "bucketing has at least one partition"), ({"widths": "odd"}, "known widths of cells")],
-)
-def test_what_is_no_option_is_refused(options, rule):
-    with pytest.raises(InputError) as caught:
-        Bucketing(**options)
-    assert caught.value.rule == rule
+def test_it_has_at_least_one_partition():
+    with pytest.raises(InputError, match="bucketing has at least one partition"):
+        Bucketing(partitions=0)
 
 
 def test_a_backend_that_says_what_has_changed_gets_the_same_decisions():
@@ -153,3 +165,23 @@ def test_of_what_is_hopeless_the_least_work_goes_first_if_it_is_to_recover():
         made.prepare(units)
         found[recover] = [run.unit for run in made.choose(seen).runs]
     assert found == {False: [2, 0, 1], True: [2, 1, 0]}
+
+
+def test_where_not_all_can_be_in_time_the_one_that_takes_most_of_the_machine_is_given_up():
+    units = path_units(*((1, graph) for graph in deadlines(10, 6, 7)))
+    seen = view(0.0, [0.0] * 6, [0.0], [0.0])
+    found = {}
+    for recover in (False, True):
+        made = Bucketing(partitions=64, seed=None, recover=recover)
+        made.prepare(units)
+        found[recover] = [run.unit for run in made.choose(seen).runs]
+    assert found == {False: [0, 1, 2], True: [1, 2, 0]}
+
+
+def test_what_is_said_to_have_changed_and_has_not_keeps_its_place():
+    units = path_units(*((1, graph) for graph in deadlines(8, 9)))
+    policy = prepared("bucketing", units)
+    seen = view(1.0, [0.0], [])
+    policy.choose(seen)
+    assert policy.choose(replace(seen, changed=[0, 1])).work.computations == 0
+    assert policy.choose(replace(seen, queues=[Waiting([0.0, 0.5]), Waiting([])], changed=[0])).work.computations == 1

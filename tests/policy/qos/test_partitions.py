@@ -2,7 +2,7 @@
 
 import math
 
-import pytest
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,11 +17,16 @@ BOUNDS = st.sets(st.integers(1, 30), max_size=4).map(lambda found: tuple(x / 4 f
 def test_a_table_has_the_cell_of_every_latency_and_how_long_it_lasts(graph, slopes, slacks, x):
     partition, latency = Partition(slopes, slacks), x / 16
     table = Table.of(graph, partition)
-    cell, until = table.look(latency)
+    cell, low, until = table.look(latency)
     assert cell == partition.cell(graph.slope(latency), graph.slack(latency))
     assert until >= latency
+    assert low < latency
     if until < math.inf:
         assert partition.cell(graph.slope(until), graph.slack(until)) == cell
+    if low > -math.inf:
+        inside = np.nextafter(low, math.inf)
+        assert table.look(inside) == (cell, low, until)
+        assert table.look(low)[0] == partition.cell(graph.slope(low), graph.slack(low))
 
 
 def test_steep_slopes_come_first_and_then_little_slack():
@@ -31,19 +36,10 @@ def test_steep_slopes_come_first_and_then_little_slack():
     assert partition.cells == 5
 
 
-def test_equal_widths_go_up_to_the_steepest_slope_and_the_latest_deadline():
+def test_ranges_go_up_to_the_steepest_slope_and_the_latest_deadline():
     partition = Partition.of([LatencyGraph(((0, 8), (4, 8), (6, 0))), LatencyGraph(((0, 1), (8, 0)))], 4)
     assert partition == Partition((1.0, 2.0, 3.0), (2.0, 4.0, 6.0))
 
 
-def test_quantiles_give_tight_deadlines_as_many_cells_as_loose_ones():
-    graphs = [LatencyGraph.until(0.01), LatencyGraph.until(2.0)]
-    equal, often = (Partition.of(graphs, 20, widths).slacks for widths in ("equal", "quantile"))
-    assert sum(bound <= 0.01 for bound in equal) == 0
-    assert sum(bound <= 0.01 for bound in often) >= 9
-    assert list(often) == sorted(set(often))
-
-
-@pytest.mark.parametrize("widths", ["equal", "quantile"])
-def test_without_graphs_there_is_one_cell_and_the_last(widths):
-    assert Partition.of([INDIFFERENT], 20, widths).cells == 2
+def test_without_graphs_there_is_one_cell_and_the_last():
+    assert Partition.of([INDIFFERENT], 20).cells == 2

@@ -10,7 +10,7 @@ from headgate.policy.qos.prospects import Prospects
 from headgate.policy.qos.schedule import WHOLE, ready
 from headgate.policy.trains import Train
 from helpers import view
-from policy.qos.bed import box_units, deadlines
+from policy.qos.bed import box_units, deadlines, path_units
 from policy.qos.states import networks, waiting
 
 (GRAPH,) = deadlines(10)
@@ -55,6 +55,16 @@ def test_arrays_say_what_single_units_say(ect, data):
     for i, slope, slack in zip(expected.ready, expected.slope, expected.slack, strict=True):
         terms = prospects.terms(seen, i)
         assert (slope, slack) == pytest.approx((terms["slope"], terms["slack"]))
+
+
+@pytest.mark.parametrize("ect", READINGS)
+@given(data=st.data(), train=st.sampled_from([WHOLE, Train(2), Train(9, slice=1.0)]))
+def test_of_many_units_at_once_the_same_is_expected_to_the_bit(ect, data, train):
+    units = data.draw(st.one_of(networks(), st.just(path_units(*((1, GRAPH) for _ in range(30)), cost=0.3))))
+    seen = view(20.0, *data.draw(waiting(units, most=9)))
+    prospects, found = Prospects(units, train, ect), ready(seen)
+    every = [(prospects.length(seen, i), prospects.origin(seen, i)) for i in found]
+    assert prospects.trains(seen, found) == every
 
 
 def test_the_latency_of_a_train_is_the_mean_wait_of_its_tuples():

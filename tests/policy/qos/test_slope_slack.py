@@ -54,6 +54,40 @@ def test_of_what_is_hopeless_the_least_work_goes_first_if_it_is_to_recover():
     assert order(units, queues, recover=True) == [3, 1, 2, 0]
 
 
+def test_where_not_all_can_be_in_time_the_one_that_takes_most_of_the_machine_is_given_up():
+    units = path_units(*((1, graph) for graph in deadlines(10, 6, 7)))
+    queues = [[0.0] * 6, [0.0], [0.0]]
+    assert order(units, queues, now=0.0) == [0, 1, 2]
+    assert order(units, queues, now=0.0, recover=True) == [1, 2, 0]
+    assert order(units, [[0.0] * 5, [0.0], [0.0]], now=0.0, recover=True) == [0, 1, 2]
+
+
+def test_what_is_worth_more_may_take_more():
+    dear = LatencyGraph(((0, 10), (10, 10), (10.1, 0)))
+    units = path_units((1, dear), *((1, graph) for graph in deadlines(6, 7)))
+    assert order(units, [[0.0] * 6, [0.0], [0.0]], now=0.0, recover=True) == [0, 2, 1]
+
+
+def test_work_that_came_over_a_longer_time_takes_less_of_the_machine():
+    units = path_units(*((1, graph) for graph in deadlines(40, 10, 12)))
+    queues = [[0.0] * 7, [29.0] * 4, [29.0]]
+    assert order(units, queues, now=30.0) == [0, 1, 2]
+    assert order(units, queues, now=30.0, recover=True) == [0, 2, 1]
+
+
+@given(st.data())
+def test_nobody_is_left_out_because_of_being_given_up(data):
+    units = data.draw(networks())
+    queues = data.draw(waiting(units))
+    found = []
+    for recover in (False, True):
+        made = SlopeSlack(schedule=99, seed=None, recover=recover)
+        made.prepare(units)
+        decision = made.choose(view(20.0, *queues))
+        found.append(sorted(decision.runs) if decision else None)
+    assert found[0] == found[1]
+
+
 @given(st.data())
 def test_a_schedule_is_the_first_of_all_that_wait_by_slope_and_then_slack(data):
     units = data.draw(networks())
@@ -99,3 +133,11 @@ def test_equal_units_go_by_an_order_that_the_seed_gives():
     assert order(None) == list(range(20))
     assert order(0) == order(0)
     assert len({tuple(order(seed)) for seed in (None, 0, 1)}) == 3
+
+
+def test_a_unit_of_many_alike_queries_is_not_given_up_for_one_of_a_single_query():
+    graph = LatencyGraph.until(10, 12)
+    queues = [[0.0] * 5, [0.0] * 6]
+    single, many = (path_units((1, graph), (1, graph.times(k))) for k in (1, 50))
+    assert order(single, queues, now=0.0, recover=True) == [0, 1]
+    assert order(many, queues, now=0.0, recover=True) == [1, 0]

@@ -49,7 +49,7 @@ class Offer:
     def told(self, asked: Estimate) -> str:
         """The offer in words."""
         if self.kept < 1:
-            return f"reading {self.kept:.0%} of its tuples"
+            return f"a first condition that leaves {self.kept:.0%} of its tuples"
         if self.stride == asked.period:
             return f"a deadline of {_seconds(self.due)}"
         window = f"a window {self.window:.3g} times as long" if self.window > 1 else "the same window"
@@ -80,20 +80,17 @@ def admit(
     name: str,
     new: Estimate,
     profile: Profile,
-    capacity: float = 1.0,
     blocked: float = 0.0,
+    more: Callable[[], bool] = lambda: True,
 ) -> Admission:
-    """The answer to a new query; `capacity` is the part of the processor that queries with deadlines may have.
+    """The answer to a new query.
 
-    Other work may be in the way of an iteration that is released, for as long as `blocked`.
+    Other work may be in the way of an iteration that is released, for as long as `blocked`. Offers are looked for as
+    long as there is `more` time for it.
     """
-    if not 0 < capacity <= 1:
-        raise InputError(
-            "a capacity is a part of the processor, above 0 and up to 1", capacity, "Give 1 for all of it."
-        )
     if name in running:
         raise InputError("every query has a name of its own", f"'{name}' twice", "Give the new query another name.")
-    trial = _Trial(running, name, profile, capacity, blocked)
+    trial = _Trial(running, name, profile, blocked, more)
     tasks, verdict = trial.judged(new)
     if verdict.ok:
         tight = tasks[verdict.tightest].name
@@ -109,13 +106,25 @@ def admit(
             f"With '{name}' {late}. All deadlines are met if tuples are shed: kept are {keep}, and all of the rest."
         )
         return Admission("reduce", reason, (), found)
-    offers = trial.offers(new)
     least = f" even if every query keeps {profile.floor:.0%} of its tuples" if profile.reduction else ""
     if profile.reduction:
         late = trial.late(*trial.judged_at_least(new))
+    if running and (there := trial.alone()) is not None:
+        reason = f"even without '{name}' {there}{least}"
+        return Admission("refuse", reason, (), {}, "Remove one of those that run first, or give one a longer stride.")
+    offers, whole = trial.offers(new)
     would = " or ".join(offer.told(new) for offer in offers)
-    remedy = f"It would fit with {would}." if offers else f"Remove a query first: nothing smaller of '{name}' fits."
+    if offers:
+        remedy = f"It would fit with {would}."
+    elif whole:
+        remedy = f"Remove a query first: nothing smaller of '{name}' fits."
+    else:
+        remedy = f"Ask for less of '{name}', or remove a query first: what would fit was not found in time."
     return Admission("refuse", f"with '{name}' {late}{least}", offers, {}, remedy)
+
+
+class _OutOfTime(Exception):  # noqa: N818
+    """There is no time for another try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +132,27 @@ class _Trial:
     running: Mapping[str, Estimate]
     name: str
     profile: Profile
-    capacity: float
     blocked: float
+    more: Callable[[], bool]
 
     def judged(self, new: Estimate) -> tuple[Sequence[Task], Verdict]:
-        tasks = tasks_of(self.slowed(new), self.profile)
+        tasks = tasks_of(self.beside(new), self.profile)
         return tasks, judged(tasks, self.profile, in_order(tasks, {}, self.blocked))
 
     def judged_at_least(self, new: Estimate) -> tuple[Sequence[Task], Verdict]:
-        tasks = [replace(task, cost=min(task.floor, task.cost)) for task in tasks_of(self.slowed(new), self.profile)]
+        return self.least(self.beside(new))
+
+    def least(self, of: Mapping[str, Estimate]) -> tuple[Sequence[Task], Verdict]:
+        """The verdict on queries of which as much is shed as may be."""
+        tasks = tasks_of(of, self.profile)
+        if self.profile.reduction:
+            tasks = tuple(replace(task, cost=min(task.floor, task.cost)) for task in tasks)
         return tasks, judged(tasks, self.profile, in_order(tasks, {}, self.blocked))
+
+    def alone(self) -> str | None:
+        """Who of those that run is late already; None if they all fit."""
+        tasks, verdict = self.least(self.running)
+        return None if verdict.ok else self.late(tasks, verdict)
 
     def late(self, tasks: Sequence[Task], verdict: Verdict) -> str:
         """Who would be late, and by how much."""
@@ -152,50 +172,40 @@ class _Trial:
         return f"'{task.name}' would be done {by}, as the load is {self.load(tasks)}"
 
     def load(self, tasks: Sequence[Task]) -> str:
-        """The load in words, with what it is a part of."""
-        of = f" of the {self.capacity:.0%} of the processor that there is" if self.capacity < 1 else ""
-        return f"{float(load(tasks)):.0%}{of}"
+        """The load in words."""
+        return f"{float(load(tasks)):.0%}"
 
-    def slowed(self, new: Estimate) -> dict[str, Estimate]:
-        """All queries on a processor of which only a part can be had."""
-        c = self.capacity
-        return {
-            name: replace(
-                each,
-                cost=each.cost / c,
-                fixed=each.fixed / c,
-                piece=each.piece / c,
-                per_tuple=each.each() / c,
-                solve=None,
-            )
-            for name, each in {**self.running, self.name: new}.items()
-        }
+    def beside(self, new: Estimate) -> dict[str, Estimate]:
+        """All queries."""
+        return {**self.running, self.name: new}
 
     def kept(self, new: Estimate) -> dict[str, float] | None:
         """What every query keeps; None if the deadlines cannot be met."""
-        slowed = self.slowed(new)
-        tasks = tasks_of(slowed, self.profile)
+        beside = self.beside(new)
+        tasks = tasks_of(beside, self.profile)
         if judged(tasks, self.profile, in_order(tasks, {}, self.blocked)).ok:
-            return dict.fromkeys(slowed, 1.0)
+            return dict.fromkeys(beside, 1.0)
         if self.profile.reduction is None:
             return None
         # Most of what is looked at for an offer does not fit by far, and this is found out sooner than what would.
         if self.profile.reduction.reading == "wf" and not self.judged_at_least(new)[1].ok:
             return None
         try:
-            found = reduced(tasks, self.profile, slowed, in_order(tasks, {}, self.blocked))
+            found = reduced(tasks, self.profile, beside, in_order(tasks, {}, self.blocked))
         except Infeasible:
             return None
         costs = {task.name: float(cost) for task, cost in zip(tasks, found.costs, strict=True)}
-        return {name: each.kept(costs[name]) for name, each in slowed.items()}
+        return {name: each.kept(costs[name]) for name, each in beside.items()}
 
     def fits(self, offer: Offer, new: Estimate) -> bool:
+        if not self.more():
+            raise _OutOfTime
         applied = offer.applied(new)
         # What is said to be read is read: no more of it is shed.
         return self.kept(replace(applied, fixed=applied.cost) if offer.kept < 1 else applied) is not None
 
-    def offers(self, new: Estimate) -> tuple[Offer, ...]:
-        """What fits, from the least change up."""
+    def offers(self, new: Estimate) -> tuple[tuple[Offer, ...], bool]:
+        """What fits, from the least change up, and whether there was time to look for all of it."""
 
         def due_at(stride: float) -> float:
             return min(new.due * stride / new.period, stride)
@@ -221,8 +231,14 @@ class _Trial:
         ]
         if new.due < new.period:
             searches.insert(0, (later, new.period / new.due))
-        found = [offer for made, most in searches if (offer := self.first(new, made, most)) is not None]
-        return tuple(found)
+        found: list[Offer] = []
+        for made, most in searches:
+            try:
+                if (offer := self.first(new, made, most)) is not None:
+                    found.append(offer)
+            except _OutOfTime:
+                return tuple(found), False
+        return tuple(found), True
 
     def first(self, new: Estimate, made: Callable[[float], Offer], most: float) -> Offer | None:
         """The nearest offer that fits, by steps that grow until one does and then by halves."""
@@ -231,7 +247,7 @@ class _Trial:
             if high >= most:
                 return None
             low, high = high, min(high * 1.25, most)
-        while high / low > PRECISE:
+        while high / low > PRECISE and self.more():
             middle = math.sqrt(low * high)
             low, high = (low, middle) if self.fits(made(middle), new) else (middle, high)
         return made(high)

@@ -6,13 +6,20 @@ let go of it, so whoever measures a query that keeps a part of its windows has t
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from headgate.control.deadlines.exact import Number
 from headgate.control.deadlines.keeping import Allowance, Solve, fraction
 from headgate.control.deadlines.profiles import Profile
 from headgate.control.deadlines.reduction import Infeasible, Reduced, Stage, reduce, reduce_edf
-from headgate.control.deadlines.schedulability import Verdict, edf_level, edf_schedulable, load, schedulable
+from headgate.control.deadlines.schedulability import (
+    Verdict,
+    edf_level,
+    edf_schedulable,
+    load,
+    longest_pieces,
+    schedulable,
+)
 from headgate.control.deadlines.task import Task, by_deadline, by_rate
 from headgate.policy.protocol import Why
 
@@ -64,7 +71,8 @@ class Plan:
 
     `verdict` is that of the test with nothing shed, whose indices count in `order`, the queries by priority. `level`
     is the demand per time at the tightest point with the plan. `suspended` queries do not run: even with every query
-    at its least, all of them together would be too much.
+    at its least, all of them together would be too much. `longest` is how long a piece of each may be so that all
+    before it can wait for it.
     """
 
     id: int
@@ -76,6 +84,7 @@ class Plan:
     reduced: bool
     suspended: tuple[str, ...]
     stages: tuple[Stage, ...]
+    longest: Mapping[str, float]
     why: Why
 
 
@@ -170,6 +179,7 @@ class Feedback:
             reduced=shed,
             suspended=suspended,
             stages=found.stages,
+            longest=self._longest(running, allowances) if profile.reclaims else {},
             why=Why(FORMULA, terms),
         )
 
@@ -213,6 +223,11 @@ class Feedback:
         ]
         verdict = judged(after, self.profile, in_order(tasks, work, self.blocked))
         return float(verdict.level)
+
+    def _longest(self, tasks: Sequence[Task], allowances: Mapping[str, Allowance]) -> dict[str, float]:
+        held = [replace(task, cost=allowances[task.name].budget, floor=0, piece=0) for task in tasks]
+        limits = longest_pieces(held, self.profile.margin)
+        return {task.name: float(q) - self.blocked for task, q in zip(tasks, limits, strict=True)}
 
     def _allowance(self, estimate: Estimate, cost: float, level: float) -> Allowance:
         hold = self.profile.hold

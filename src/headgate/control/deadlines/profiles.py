@@ -1,25 +1,25 @@
 """Ways to serve queries with deadlines, by name: who goes first, what is shed, what is held, when to plan anew.
 
 lrm-seed  rate-monotonic; sheds by importance until all deadlines can be met, as it was published
-lrm+      the same with what makes it hold: times are held instead of fractions, nobody is emptied, a little is spare
+lrm+      the same with what makes it hold: times are held instead of fractions, nobody is emptied, a little is kept
+          free, and what is to spare when an iteration begins is used
 rm        rate-monotonic, nothing is shed
 hpf       the shortest period first, and iterations are not interrupted
 rm-abort  rate-monotonic; an iteration ends at its deadline, done or not
 dm        the shortest deadline first
 edf       the earliest deadline first
 ledf      the earliest deadline first; sheds until the load fits
-ledf+     the same with what lrm+ has
+ledf+     the same with what lrm+ has, but for what is to spare
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 from headgate.control.deadlines.keeping import Hold
 from headgate.control.deadlines.reduction import At, Reading, Reduction, Split
 from headgate.control.deadlines.rescheduling import THRESHOLD, checked
-from headgate.errors import InputError
+from headgate.errors import InputError, choose
 
 Order = Literal["rate", "deadline", "edf"]
 
@@ -35,7 +35,8 @@ class Profile:
 
     `reduction` is None where nothing is shed; `floor` is the smallest fraction of a window that an iteration keeps;
     `trigger` says when to plan anew, and `threshold` is that of the permissive one. With `abort` an iteration ends at
-    its deadline. With `carried` a plan counts work that is unfinished when it is made.
+    its deadline. With `carried` a plan counts work that is unfinished when it is made. With `spared` an iteration may
+    have of what is to spare when it begins, which is known where ranks are fixed and times are held.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Profile:
     abort: bool = False
     carried: bool = False
     threshold: float = THRESHOLD
+    spared: bool = False
 
     def __post_init__(self) -> None:
         _one_of("order", self.order, get_args(Order))
@@ -69,6 +71,11 @@ class Profile:
         return float(self.reduction.margin) if self.reduction else 0.0
 
     @property
+    def reclaims(self) -> bool:
+        """Whether what is to spare is used."""
+        return self.spared and self.order != "edf" and self.hold in {"clamp", "clampx"}
+
+    @property
     def lasting(self) -> bool:
         """Whether a plan stays as long as it holds and nothing can be relaxed, although one is asked for often."""
         return self.trigger.startswith("pessimistic")
@@ -86,6 +93,7 @@ PROFILES: Mapping[str, Profile] = {
             hold="clampx",
             trigger="optimistic",
             floor=0.05,
+            spared=True,
         ),
         Profile("rm"),
         Profile("hpf", preemptive=False),
@@ -113,9 +121,7 @@ def names() -> tuple[str, ...]:
 def create(name: str, /, **options: Any) -> Profile:  # noqa: ANN401
     """The profile of that name, with single fields of it or of its reduction as the options say."""
     if name not in PROFILES:
-        near = get_close_matches(name, PROFILES, n=1)
-        hint = f"Did you mean '{near[0]}'? " if near else ""
-        raise InputError("a known deadline profile", f"'{name}'", f"{hint}Choose one of {', '.join(PROFILES)}.")
+        raise InputError("a known deadline profile", f"'{name}'", choose(name, PROFILES))
     profile = PROFILES[name]
     of_reduction = [f.name for f in fields(Reduction)]
     known = [f.name for f in fields(Profile) if f.name != "name"]

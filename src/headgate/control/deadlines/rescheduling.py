@@ -14,10 +14,9 @@ clock keep to a grid that starts with the first plan, so that one which was forc
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Protocol
 
-from headgate.errors import InputError
+from headgate.errors import InputError, choose
 
 THRESHOLD = 0.1
 """The part of the weighted results that may be lost before the permissive policy makes a new plan."""
@@ -191,7 +190,5 @@ def create(name: str, periods: Sequence[float], threshold: float = THRESHOLD) ->
 def checked(name: str) -> str:
     """The name, if there is such a trigger."""
     if name not in TRIGGERS:
-        near = get_close_matches(name, TRIGGERS, n=1)
-        hint = f"Did you mean '{near[0]}'? " if near else ""
-        raise InputError("a known time of rescheduling", f"'{name}'", f"{hint}Choose one of {', '.join(TRIGGERS)}.")
+        raise InputError("a known time of rescheduling", f"'{name}'", choose(name, TRIGGERS))
     return name

@@ -16,7 +16,7 @@ from headgate.control.nodes.orders import Migrate, Order, Prioritise
 from headgate.control.nodes.picture import Picture, picture
 from headgate.control.nodes.placement import Placement
 from headgate.control.nodes.reports import NodeReport
-from headgate.control.nodes.sleeping import Sleeping
+from headgate.control.nodes.sleeping import FULL, Sleeping
 from headgate.control.nodes.weighed import weighed
 from headgate.policy.protocol import Why
 
@@ -45,10 +45,10 @@ class Balancer:
         self.placement.take((r for r in found if r.awake), self.rounds, self.options)
         self._calls += 1
         if self._calls < self.options.reports:
-            return ()
+            return tuple(self._hurried())
         self._calls = 0
         self.rounds += 1
-        return self._round()
+        return (*self._round(), *self._hurried())
 
     def _take(self, reports: list[NodeReport]) -> None:
         self._history = {r.node: self._history.get(r.node, deque(maxlen=self.options.reports)) for r in reports}
@@ -64,7 +64,10 @@ class Balancer:
         number, options = self.rounds, self.options
         seen = picture({name: list(past) for name, past in self._history.items()}, self.placement, number, options)
         self.sleeping.mark(seen, number)
-        orders = [*_lowered(seen, options), *_RULES[options.rule](seen, options)]
+        orders: list[Order] = [*_lowered(seen, options)]
+        if options.rule == "weighed":
+            orders += self.sleeping.fill(seen)
+        orders += _RULES[options.rule](seen, options)
         orders += self.sleeping.wake(seen, number, self._unhelped(seen))
         orders += self.sleeping.drain(seen, self.placement, number)
         for order in orders:
@@ -72,12 +75,26 @@ class Balancer:
                 self.placement.order(order.query, order.origin, order.target, number)
         return tuple(orders)
 
+    def _hurried(self) -> Iterator[Order]:
+        """Waking does not wait for the end of a round, where the weighed rule sees that room is short."""
+        if self.options.rule == "minimal" or all(past[-1].awake for past in self._history.values()):
+            return
+        length = self.options.reports - self.options.spikes + 1
+        last = {name: list(past)[-length:] for name, past in self._history.items()}
+        awake = [past for past in last.values() if past[-1].awake and len(past) == length]
+        if any(all(_load(report) > FULL * report.capacity for report in past) for past in awake):
+            yield from self.sleeping.hurry(picture(last, self.placement, self.rounds, self.options), self.rounds)
+
     def _unhelped(self, seen: Picture) -> float:
         """The load that is lost and that moves do not help; by the minimal rule, all that is lost."""
         if self.options.rule == "minimal":
             return sum(node.classes[cls].drop * node.classes[cls].load for cls, node in seen.losing())
         lost = [(node.lost()[cls], node.loads[cls]) for cls, node in seen.losing()]
         return sum(each for each, load in lost if each > self.options.loss * load)
+
+
+def _load(report: NodeReport) -> float:
+    return sum(each.load for each in report.classes.values())
 
 
 def _lowered(seen: Picture, options: Options) -> Iterator[Prioritise]:

@@ -3,38 +3,53 @@
 A node is drained if all that are awake have been used little for a number of rounds, and the others can take in its
 queries; the least loaded is chosen. It sleeps when it has no query left. If anything is lost meanwhile, or the others
 have no room any more, it stays.
+
+By the weighed rule, nodes are woken before anything is lost: as soon as one that is awake is full, in more reports
+than a spike lasts, and has queries to give away. To wake one for nothing costs its rest, and loss stays lost. Who is
+woken gets queries at once, until it is as full as those that it gets them from.
 """
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from headgate.control.nodes.entitled import NEAR
 from headgate.control.nodes.options import Options
 from headgate.control.nodes.orders import Migrate, Order, Sleep, Wake
 from headgate.control.nodes.picture import Node, Picture
 from headgate.control.nodes.placement import Placement
+from headgate.control.nodes.weighed import fits
 from headgate.policy.protocol import Why
 
 DRAIN = "usage < idle for long: its queries fit on the others"
 SLEEP = "drained, and nothing runs here"
 WAKE = "loss for long that no move has helped"
-_FILLED = 0.8
+SHORT = "a node is full, in more reports than a spike lasts"
+FILL = "woken: used(n) ≥ used(m), behind the move too"
+FULL = 0.8
+"""The part of its capacity from which on a node is full."""
+_FILLED = 0.6
 """The part of a node that the queries of others fill: when the load shifts, there is to be room for it."""
 
 
 @dataclass
 class Sleeping:
-    """Counts rounds of little use and of loss. `draining` is the node that is to sleep; orders wait to be heeded."""
+    """Counts rounds of little use and of loss. `draining` is the node that is to sleep; orders wait to be heeded.
+
+    `woken` are those that have woken up in the last round.
+    """
 
     options: Options
     draining: str | None = None
     idle: int = 0
     losing: int = 0
+    woken: list[str] = field(default_factory=list)
     _sleeping: dict[str, int] = field(default_factory=dict)
     _waking: dict[str, int] = field(default_factory=dict)
 
     def mark(self, picture: Picture, number: int) -> None:
         """Begin a round: who is on its way to sleep is no target."""
         self._sleeping = self._waited_for(self._sleeping, picture.nodes, number)
+        self.woken = [name for name in self._waking if name in picture.nodes]
         self._waking = self._waited_for(self._waking, picture.asleep, number)
         self.idle = self.idle + 1 if picture.usage < self.options.idle else 0
         if self.draining not in picture.nodes or picture.losing():
@@ -59,6 +74,40 @@ class Sleeping:
             lacking -= picture.asleep[name]
             if lacking <= 0 or self.options.rule == "minimal":
                 break
+
+    def hurry(self, picture: Picture, number: int) -> Iterator[Order]:
+        """Wake nodes as long as there is still room: one for a node that is full, or so many that all are less so."""
+        full = [node for node in picture.nodes.values() if node.load > FULL * node.full and _given(node)]
+        coming = sum(picture.asleep.get(name, 0.0) for name in self._waking)
+        lacking = sum(node.load / _FILLED - node.full for node in picture.nodes.values()) - coming
+        if not full or (self._waking and lacking <= 0):
+            return
+        terms = {"used(n)": max(map(_used, full)), "usage": picture.usage}
+        for name in sorted(picture.asleep, key=lambda each: (-picture.asleep[each], each)):
+            if name not in self._waking:
+                self._waking[name] = number
+                self.losing = self.idle = 0
+                self.draining = None
+                yield Wake(name, Why(SHORT, terms))
+                lacking -= picture.asleep[name]
+                if lacking <= 0:
+                    break
+
+    def fill(self, picture: Picture) -> Iterator[Order]:
+        """Give queries to those who were woken, the largest first, from the fullest node that can give one away."""
+        while self.woken:
+            target = min((picture.nodes[name] for name in self.woken), key=lambda node: (_used(node), node.name))
+            others = (node for node in picture.nodes.values() if node.name not in self.woken)
+            for origin in sorted(others, key=lambda node: (-_used(node), node.name)):
+                query = _given(origin, target)
+                seen = origin.queries[query] if query else None
+                if query and seen and fits(picture, self.options, target, seen.cls, seen.load):
+                    terms = {"used(n)": _used(origin), "used(m)": _used(target), "load(q)": seen.load}
+                    picture.move(query, origin, target)
+                    yield Migrate(query, origin.name, target.name, Why(FILL, terms))
+                    break
+            else:
+                return
 
     def drain(self, picture: Picture, placement: Placement, number: int) -> Iterator[Order]:
         """Empty a node, or go on with it, and let it sleep when it is."""
@@ -115,6 +164,16 @@ class Sleeping:
                 room[best.name] -= seen.load
                 found.append((query, best))
         return found
+
+
+def _given(node: Node, target: Node | None = None) -> str | None:
+    """The largest query that a node can give to another, or to an empty one, and still be as full as that."""
+    to, capacity = (target.load, target.full) if target else (0.0, node.full)
+    loads = {query: node.queries[query].load for query in node.movable()}
+    fitting = [
+        q for q, load in loads.items() if load and (node.load - load) / node.full >= (to + load) / capacity - NEAR
+    ]
+    return max(fitting, key=lambda query: (loads[query], query), default=None)
 
 
 def _used(node: Node) -> float:

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from inspect import signature
 from typing import Any
 
-from headgate.errors import InputError
+from headgate.errors import InputError, choose
 from headgate.model.classes import QueryClass
 from headgate.model.unit import Level
 from headgate.policy.classes import abd, affinity, cqc, lottery, mbd, threads, turns, weighted_hr
@@ -73,9 +72,7 @@ SCHEDULERS: Mapping[str, Listed] = {
 def listed(name: str) -> Listed:
     """The registered class scheduler of that name."""
     if name not in SCHEDULERS:
-        near = get_close_matches(name, SCHEDULERS, n=1)
-        hint = f"Did you mean '{near[0]}'? " if near else ""
-        raise InputError("a known class scheduler", f"'{name}'", f"{hint}Choose one of {', '.join(SCHEDULERS)}.")
+        raise InputError("a known class scheduler", f"'{name}'", choose(name, SCHEDULERS))
     return SCHEDULERS[name]
 
 

@@ -10,6 +10,7 @@ A decision's `Work` says what it took, so that a simulator can charge for it:
     in-turn, fixed-priority          –                       units that wait  units looked at
     slope-slack                      priorities computed     units that wait  units looked at
     bucketing                        units put into a cell   –                cells swept
+    qos                              units put into place    units in front   slopes that there are
     lottery, stride                  –                       queries compared units looked at
 
 So computations cost c_pri, or c_asg under bucketing, comparisons c_run, and reads c_scan, or c_cell under bucketing.

@@ -8,16 +8,8 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Literal
-
-import numpy as np
 
 from headgate.model.qos import LatencyGraph
-
-Widths = Literal["equal", "quantile"]
-_SAMPLES = 100
-"""Of the slack before each critical point, for its quantiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +20,11 @@ class Partition:
     slacks: tuple[float, ...]
 
     @classmethod
-    def of(cls, graphs: Sequence[LatencyGraph], parts: int, widths: Widths = "equal") -> "Partition":
-        """So many ranges of the slopes and deadlines that graphs have: of equal width, or equally often met."""
+    def of(cls, graphs: Sequence[LatencyGraph], parts: int) -> "Partition":
+        """So many ranges of equal width, of the slopes and of the deadlines that graphs have."""
         slopes = [slope for graph in graphs for slope in graph.slopes]
-        if widths == "equal":
-            deadlines = [graph.deadline for graph in graphs if graph.critical]
-            return cls(_equal(max(slopes, default=0.0), parts), _equal(max(deadlines, default=0.0), parts))
-        spans = [b - a for graph in graphs for a, b in pairwise((0.0, *graph.critical))]
-        slacks = [span * (k + 0.5) / _SAMPLES for span in spans for k in range(_SAMPLES)]
-        return cls(_quantiles(slopes, parts), _quantiles(slacks, parts))
+        deadlines = [graph.deadline for graph in graphs if graph.critical]
+        return cls(_equal(max(slopes, default=0.0), parts), _equal(max(deadlines, default=0.0), parts))
 
     @property
     def cells(self) -> int:
@@ -78,18 +66,12 @@ class Table:
             before = end
         return cls(tuple(ends), tuple(cells), partition.cells - 1)
 
-    def look(self, latency: float) -> tuple[int, float]:
-        """The cell of a latency, and up to which latency it lasts."""
+    def look(self, latency: float) -> tuple[int, float, float]:
+        """The cell of a latency, beyond which latency it begins, and up to and with which it lasts."""
         k = bisect_left(self.ends, latency)
-        return (self.cells[k], self.ends[k]) if k < len(self.ends) else (self.last, math.inf)
+        low = self.ends[k - 1] if k else -math.inf
+        return (self.cells[k], low, self.ends[k]) if k < len(self.ends) else (self.last, low, math.inf)
 
 
 def _equal(most: float, parts: int) -> tuple[float, ...]:
     return tuple(most * k / parts for k in range(1, parts)) if most else ()
-
-
-def _quantiles(values: Sequence[float], parts: int) -> tuple[float, ...]:
-    if not values:
-        return ()
-    bounds = np.quantile(values, [k / parts for k in range(1, parts)], method="higher").tolist()
-    return tuple(dict.fromkeys(bound for bound in bounds if bound > 0))

@@ -20,13 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.model.parameters import selectivity
-from headgate.model.qos import combined
+from headgate.model.qos import LatencyGraph, combined
 from headgate.model.unit import Unit
 from headgate.policy.protocol import View
 from headgate.policy.trains import Train
 
 Ect = Literal["carried", "single", "literal"]
 Floats = NDArray[np.float64]
+_MANY = 20
+"""From so many units on, arrays are faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class Prospects:
 
     def __init__(self, units: Sequence[Unit], train: Train, ect: Ect = "carried") -> None:
         self.units, self.train = units, train
-        self._whole = math.isinf(train.most) and math.isinf(train.slice)
+        self._longest = [max(1, train.longest(unit)) for unit in units]
+        self.costs = [unit.cost for unit in units]
         graphs = [combined(unit.graphs) for unit in units]
         self.graphs = tuple(dict.fromkeys(graphs))
         number = {graph: k for k, graph in enumerate(self.graphs)}
@@ -59,12 +62,17 @@ class Prospects:
 
     def ahead(self, unit: int) -> float:
         """Seconds from the time of a single tuple to the first critical point: what Fixed-Priority goes by."""
-        return self.graphs[self.kind[unit]].deadline - self.alone[unit]
+        return self.graph(unit).deadline - self.alone[unit]
 
     def length(self, view: View, unit: int) -> int:
         """Tuples of the unit's next train."""
-        pending = view.queues[unit].pending
-        return pending if self._whole else self.train.length(self.units[unit], pending)
+        pending, longest = view.queues[unit].pending, self._longest[unit]
+        return pending if pending <= longest else int(longest)
+
+    def work(self, view: View, units: Sequence[int]) -> list[float]:
+        """How long the next run of each takes."""
+        queues, longest, costs = view.queues, self._longest, self.costs
+        return [costs[i].of(min(queues[i].pending, longest[i])) for i in units]
 
     def arrived(self, view: View, unit: int) -> float:
         """When the tuples of the next train arrived, on average."""
@@ -75,34 +83,70 @@ class Prospects:
         """The time since which, at every moment, the expected output latency has passed."""
         n = self.length(view, unit)
         own = view.queues[unit].arrived(n) / n - self._fixed[unit] - self._each[unit] * n
-        return own - self._work_behind(view, unit)
+        return own - self._work_behind(view, unit) if self._levels else own
+
+    def trains(self, view: View, chosen: Sequence[int]) -> Sequence[tuple[int, float]]:
+        """Of several units, the tuples of the next train and its origin."""
+        if self._levels:
+            return [(self.length(view, i), self.origin(view, i)) for i in chosen]
+        if len(chosen) >= _MANY:
+            at = np.array(chosen, np.intp)
+            n, arrived = self._trains(view, at, chosen)
+            origins = arrived - self._fixed_all[at] - self._each_all[at] * n
+            return [*zip(n.astype(np.int64).tolist(), origins.tolist(), strict=True)]
+        queues, fixed, each, found = view.queues, self._fixed, self._each, []
+        for i in chosen:
+            length = self.length(view, i)
+            found.append((length, queues[i].arrived(length) / length - fixed[i] - each[i] * length))
+        return found
 
     def ect(self, view: View, unit: int) -> float:
         """The expected computation time of the unit's next train."""
         own = self._fixed[unit] + self._each[unit] * self.length(view, unit)
         return own + self._work_behind(view, unit)
 
+    def most(self, unit: int, n: int, sooner: float) -> float:
+        """To how many tuples a train of n may grow before its work makes it so many seconds sooner due."""
+        each = self._each[unit]
+        return n + sooner / each if each and n < self._longest[unit] else math.inf
+
+    def spare(self, unit: int) -> float:
+        """After which wait a train has nothing left to lose, whatever its work."""
+        critical = self.graph(unit).critical
+        return critical[-1] - self._fixed[unit] if critical else -math.inf
+
+    def graph(self, unit: int) -> LatencyGraph:
+        """What the unit's results are worth."""
+        return self.graphs[self.kind[unit]]
+
     def expected(self, view: View, ready: Sequence[int]) -> Expected:
         """Slope and slack of all units that wait."""
         chosen = np.array(ready, np.intp)
-        n = [self.length(view, i) for i in ready]
-        arrived = np.array([view.queues[i].arrived(m) / m for i, m in zip(ready, n, strict=True)])
+        n, arrived = self._trains(view, chosen, ready)
         eol = view.now - arrived + self._fixed_all[chosen]
         if self.carries:
-            eol += self._work(chosen, np.array(n, np.float64))
+            eol += self._work(chosen, n)
         kind = self._kinds[chosen]
         k = (self._critical[kind] < eol[:, None]).sum(axis=1)
         return Expected(list(ready), self._slopes[kind, k], self._critical[kind, k] - eol)
 
     def terms(self, view: View, unit: int) -> Mapping[str, float]:
         """The terms that explain a unit's place."""
-        graph, ect = self.graphs[self.kind[unit]], self.ect(view, unit)
-        eol = view.now - self.arrived(view, unit) + ect
+        graph, queue, n = self.graph(unit), view.queues[unit], self.length(view, unit)
+        ect = self._fixed[unit] + self._each[unit] * n + self._work_behind(view, unit)
+        eol = view.now - queue.arrived(n) / n + ect
         slope, slack = graph.slope(eol), graph.slack(eol)
         return {"slope": slope, "slack": slack, "eol": eol, "ect": ect, "utility": graph.utility(eol)}
 
+    def _trains(self, view: View, at: NDArray[np.intp], chosen: Sequence[int]) -> tuple[Floats, Floats]:
+        """The tuples of the next trains, and when these arrived on average."""
+        queues = [view.queues[i] for i in chosen]
+        n = np.minimum([queue.pending for queue in queues], self._longest_all[at])
+        total = [queue.arrived(m) for queue, m in zip(queues, n.astype(np.int64).tolist(), strict=True)]
+        return n, np.array(total) / n
+
     def _work_behind(self, view: View, unit: int) -> float:
-        if not self.carries:
+        if not (self.carries and self._levels):
             return 0.0
         return sum(self._each[k] * self.length(view, k) for k in self.units[unit].behind if view.queues[k].pending)
 
@@ -125,6 +169,7 @@ class Prospects:
             self._slopes[k, : len(graph.slopes)] = graph.slopes
         self._kinds = np.array(self.kind, np.intp)
         self._fixed_all, self._each_all = np.array(self._fixed), np.array(self._each)
+        self._longest_all = np.array(self._longest, np.float64)
         # A unit's work adds to that of the unit behind it, so those next to the output come first.
         levels: dict[int, tuple[list[int], list[int]]] = {}
         for i, unit in enumerate(self.units):

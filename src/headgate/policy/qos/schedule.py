@@ -96,8 +96,9 @@ class Scheduled:
         """See what results were worth, where the size of a schedule depends on it."""
         i = outcome.run.unit
         if i in self._arrived and not self._prospects.units[i].behind:
-            graph = self._prospects.graphs[self._prospects.kind[i]]
-            self._climb.note(graph.utility(outcome.finished - self._arrived.pop(i)), outcome.run.train)
+            self._climb.note(
+                self._prospects.graph(i).utility(outcome.finished - self._arrived.pop(i)), outcome.run.train
+            )
 
     def _expecting(self, units: Sequence[Unit]) -> Prospects:
         return Prospects(units, self.train)
