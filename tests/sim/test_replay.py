@@ -19,7 +19,7 @@ from headgate.sim.metrics import summarise
 from headgate.sim.replay import replay
 from headgate.sim.run import Setting
 from headgate.sim.simulation import Simulation
-from headgate.sim.workload import Belief, UnitSpec, Workload
+from headgate.sim.workload import Belief, Due, UnitSpec, Workload
 from helpers import operator
 
 POLICIES_OF_TRAINS = [name for name, entry in POLICIES.items() if "train" in entry.options]
@@ -258,6 +258,26 @@ def test_a_stream_without_tuples_gives_no_results():
     assert math.isnan(found.summary.overall.avg_slowdown)
 
 
+def test_results_of_windows_come_when_the_tuple_before_they_were_due_is_read_and_count_from_then_on():
+    windows = (Due(2.0, 5.0), Due(9.0, 1.0))
+    found, runs = watched(Workload((one(windows=windows),), times(0, 1, 2, 3)), "fcfs", WHOLE)
+    assert runs == [(0, 1, 0.0, 2.0), (0, 2, 2.0, 5.0), (0, 1, 5.0, 7.0)]
+    # Five with the second run, three seconds late; and one that time closes, which takes as long as the last run.
+    overall = found.summary.overall
+    assert (overall.results, overall.max_response) == (6.0, 3.0)
+    assert overall.avg_response == pytest.approx((5 * 3 + 2) / 6)
+
+
+def test_windows_that_are_evaluated_whole_are_taken_one_by_one_once_they_have_closed():
+    unit = one(windows=(Due(2.0, 1.0), Due(5.0, 3.0), Due(5.5, 1.0)), whole=True)
+    found, runs = watched(Workload((unit,), times(0, 1, 2, 3, 4, 5, 6)), "fcfs", {"train": {"most": 2}})
+    # The third closed while nothing more had come; it comes with the second. Of the fourth there is no end.
+    assert runs == [(0, 3, 2.0, 6.0), (0, 3, 6.0, 10.0)]
+    overall = found.summary.overall
+    assert (overall.results, overall.waiting) == (5.0, 1)
+    assert overall.avg_response == pytest.approx((4 + 3 * 5 + 4.5) / 5)
+
+
 def test_a_policy_goes_by_what_it_believes_and_runs_take_what_they_take():
     # Taken for 4 s a tuple, the slice has one; from 2.0 on the policy knows better, at its next decision.
     beliefs = (Belief(-1.0, 0.0, 4.0, 1.0), Belief(2.0, 0.0, 1.0, 1.0))
@@ -293,10 +313,11 @@ def test_each_life_of_a_recorded_unit_has_the_tuples_that_it_had(tmp_path):
     trains = (Arrived("s", 0, 4, 90.0, 99.0), Arrived("s", 5, 3, 99.0, 99.0))
     workload = Workload.from_record(Recorded(tmp_path, Began(100.0, "fcfs", {}, 1), trains, lives))
     assert [(unit.first, unit.last) for unit in workload.units] == [
-        ({"s": 3}, {"s": 4}),
-        ({"s": 4}, {"s": 5}),
-        ({"s": 5}, {}),
+        ({"s": 0}, {"s": 1}),
+        ({"s": 1}, {"s": 2}),
+        ({"s": 2}, {}),
     ]
+    assert len(workload.arrivals["s"]) == 4
     found, runs = watched(workload, "fcfs")
     assert runs == [(0, 1, 0.0, 1.0), (1, 1, 2.0, 3.0), (2, 1, 3.0, 4.0), (2, 1, 4.0, 5.0)]
     assert found.summary.units["q"].runs == 3

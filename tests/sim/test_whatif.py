@@ -18,10 +18,10 @@ from headgate.model.classes import QueryClass
 from headgate.monitor.figures import Response
 from headgate.monitor.responses import magnitudes
 from headgate.policy.registry import create
-from headgate.record import NAME, Arrived, Began, Classed, Planned, Ran, Recorder, read
-from headgate.sim.pace import Pace
+from headgate.record import NAME, Arrived, Began, Classed, Iterated, Planned, Ran, Recorder, read
+from headgate.sim.pace import Pace, paces
 from headgate.sim.server import Server, Service
-from headgate.sim.whatif import Added, Choices, predict, predicted
+from headgate.sim.whatif import Added, Choices, predict, predicted, replayed
 from headgate.sim.whatif_file import load
 from headgate.sim.workload import UnitSpec, Workload
 
@@ -109,6 +109,137 @@ def test_a_run_that_follows_its_costs_is_predicted_without_error(tmp_path, polic
         assert (own.offered, own.processed, own.shed) == (fate.offered, fate.processed, fate.shed)
     assert found.measured.shed == found.recorded.shed == ("dilos:backlog" if shed else "none")
     assert (found.recorded.classes["boards"].loss > 0.1) == (shed is not None)
+
+
+def with_windows(folder, *, whole):
+    """The record of a run in which a window of ten tuples ended each second, with four results, and one had none."""
+    recorder = Recorder(folder)
+    recorder.append(Began(START, "fcfs", {"train": TRAIN}, 1, classes=CLASSES, named=True, empty=0.002))
+    plan = Planned(START, "sum", ("sum",), "boards", {"ticks": 0}, 0.05, 0.001, 0.4, windows=True, whole=whole)
+    recorder.append(plan)
+    for i in range(100):
+        recorder.append(Arrived("ticks", i, 1, START + i / 10, START + i / 10))
+    for k in range(10 if whole else 100):
+        lo, n = (10 * k, 10) if whole else (k, 1)
+        started = START + (lo + n - 1) / 10
+        finished = started + 0.05 + 0.001 * n
+        closes = (lo + n) % 10 == 0 and lo + n != 50
+        spread = {int(magnitudes(np.array([finished - started]))[0]): 4} if closes else {}
+        times = np.full(4 if closes else 0, finished - started)
+        answered = len(times), Response.of(times)
+        recorder.append(
+            Ran(started, "sum", {"ticks": (lo, lo + n)}, n, started, finished, 0, *answered, "", {}, spread=spread)
+        )
+    recorder.close()
+    return read(folder)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_windows_are_predicted_as_they_were_and_later_where_the_lane_is_busy(tmp_path, whole):
+    run = with_windows(tmp_path, whole=whole)
+    found = predict(run, Choices(added=(Added("dear", "sum", "alerts", a=1.5),)))
+    was, own, other = (case.classes["boards"] for case in (found.measured, found.recorded, found.chosen))
+    assert (own.results, other.results) == (was.results, was.results) == (36.0, 36.0)
+    assert own.mean == pytest.approx(was.mean, rel=1e-3)
+    assert other.mean > 2 * was.mean
+    assert "windows of sum close when they did, each with as many results" in found.assumed
+
+
+def with_deadline(folder):
+    """The record of a run in which a query with a deadline ran once a second, and another over each tuple."""
+    recorder = Recorder(folder)
+    recorder.append(Began(START, "fcfs", {"train": TRAIN}, 1, classes=CLASSES, named=True, empty=0.002))
+    due = Planned(START, "due", ("due",), "boards", {"ticks": 0}, 0.02, 0.001, 0.4, windows=True)
+    for plan in (due, Planned(START, "other", ("other",), "alerts", {"ticks": 0}, 0.02, 0.001, 1.0)):
+        recorder.append(plan)
+    for i in range(100):
+        at = START + i / 10
+        recorder.append(Arrived("ticks", i, 1, at, at))
+        recorder.append(ended("other", at, {"ticks": (i, i + 1)}, 1, 0.021, np.array([0.021]), "W"))
+        if i % 10 == 9:
+            # Which tuples it read the record does not say: windows may overlap.
+            release = at + 0.05
+            recorder.append(ended("due", release, {}, 10, 0.03, np.full(4, 0.03), "earliest deadline"))
+            times = release, release, release + 0.03, release + 0.5
+            recorder.append(Iterated("due", release, *times, 10, 1.0, 0.03, 0.03, 1, 0, 0, missed=False))
+    recorder.close()
+    return read(folder)
+
+
+def ended(unit, at, positions, n, took, times, formula):
+    """A run that began at once, and whose results came in such times."""
+    spread = {int(magnitude): len(times) for magnitude in magnitudes(times)}
+    answered = len(times), Response.of(times)
+    return Ran(at, unit, positions, n, at, at + took, 0, *answered, formula, {}, spread=spread)
+
+
+def test_a_query_with_a_deadline_runs_once_for_each_window_and_before_others(tmp_path):
+    run = with_deadline(tmp_path)
+    assert run.measured.units["due"].waiting == 0
+    found, service = replayed(run, Choices())
+    due, other = found.summary.units["due"], found.summary.units["other"]
+    assert (due.runs, due.avg_train, due.results) == (10, 10, 40)
+    assert due.avg_response == pytest.approx(0.03, rel=0.02)
+    assert other.avg_response == pytest.approx(0.021, rel=0.02)
+    assert service.order == "edf"
+    # Behind others it would wait for them.
+    busy = replayed(run, Choices(added=(Added("dear", "other", a=0.09),)))[0].summary
+    assert busy.units["other"].avg_response > 2 * 0.021
+    assert busy.units["due"].avg_response < 0.2
+
+
+WORTH = ((0.0, 1.0), (2.0, 0.0))
+
+
+def with_graphs(folder, *, valued=True):
+    """The record of a run of a query whose ten results came after a second, and of three with two after 200 ms."""
+    folder.mkdir(exist_ok=True)
+    recorder = Recorder(folder)
+    recorder.append(Began(START, "fcfs", {"train": TRAIN}, 2, classes=CLASSES, named=True, empty=0.002))
+    three = tuple((x, 3 * worth) for x, worth in WORTH)
+    for unit, queries, graph, stream, b in (
+        ("one", ("one",), WORTH, "ticks", 1.0),
+        ("three", ("x", "y", "z"), three, "news", 0.2),
+    ):
+        plan = Planned(START, unit, queries, "alerts", {stream: 0}, 0.0, b, 1.0, graphs=(graph,))
+        recorder.append(replace(plan, valued=len(queries)) if valued else plan)
+    for i in range(10):
+        at = START + 10 * i
+        recorder.append(Arrived("ticks", i, 1, at, at))
+        recorder.append(ended("one", at, {"ticks": (i, i + 1)}, 1, 1.0, np.array([1.0]), "W"))
+        if i in {3, 6}:
+            recorder.append(Arrived("news", i, 1, at + 5, at + 5))
+            recorder.append(ended("three", at + 5, {"news": (i, i + 1)}, 1, 0.2, np.array([0.2]), "W"))
+    recorder.close()
+    return read(folder)
+
+
+def test_average_qos_is_per_query_measured_and_predicted(tmp_path):
+    found = predict(with_graphs(tmp_path), Choices(added=(Added("more", "x", b=3.0),)))
+    was, own, other = (case.classes["alerts"].qos for case in (found.measured, found.recorded, found.chosen))
+    # Per result it would be (10 · 0.5 + 2 · 0.9) / 12, and per unit 0.7.
+    assert was == pytest.approx((0.5 + 3 * 0.9) / 4)
+    assert own == pytest.approx(was, rel=1e-3)
+    # One query more, like one of the three, whose results come too late to be worth anything.
+    assert other == pytest.approx((0.5 + 3 * 0.9 + 0.0) / 5, rel=1e-3)
+
+
+def test_average_qos_is_shown_where_it_is_known_only(tmp_path):
+    with_graphs(tmp_path / "known")
+    with_graphs(tmp_path / "older", valued=False)
+    known = json.loads(headgate(tmp_path / "known", "--json").stdout)
+    assert known["predicted"]["classes"]["alerts"]["qos"] == pytest.approx(0.8, rel=1e-3)
+    assert json.loads(headgate(tmp_path / "older", "--json").stdout)["measured"]["classes"]["alerts"]["qos"] is None
+    assert "0.800" in headgate(tmp_path / "known").stdout
+    assert "QoS" not in headgate(tmp_path / "older").stdout
+    compared = [CliRunner().invoke(app, ["sim", "--from-run", str(tmp_path / run)]) for run in ("known", "older")]
+    assert ["QoS" in each.stdout for each in compared] == [True, False]
+
+
+def test_lanes_of_each_kind_are_as_fast_as_they_were(tmp_path):
+    found = paces(recorded(tmp_path, slower=3.0))
+    for cost, unit in zip(found.costs, UNITS, strict=True):
+        assert cost.of(10) == pytest.approx(3 * unit.cost.of(10), rel=0.05)
 
 
 def test_a_machine_that_is_slower_than_believed_is_predicted_as_slow(tmp_path):
@@ -235,6 +366,19 @@ queries:
     )
 
 
+def test_auto_is_the_policy_that_the_engine_would_choose_with_the_trains_of_the_run(tmp_path):
+    run = recorded(tmp_path, rate=150.0, seconds=4.0)
+    assert predicted(run, Choices("auto")) == predicted(run, Choices("cqc"))
+
+
+def test_a_query_of_the_same_name_is_one_more_and_the_table_says_so(tmp_path):
+    run = recorded(tmp_path, seconds=2.0)
+    found = predicted(run, Choices(added=(Added("slow", "slow"), Added("slow", "slow"))))
+    assert found.classes["boards"].offered == 2 * predicted(run, Choices()).classes["boards"].offered
+    file = written(tmp_path, "queries: {slow: {like: slow}}")
+    assert "cqc, 2 lanes, 1 query more" in headgate(tmp_path, "--add-query", file).stdout
+
+
 def test_a_query_that_runs_with_others_is_a_part_of_their_unit(tmp_path):
     run = recorded(tmp_path, seconds=1.0)
     life = run.lives[1]
@@ -277,8 +421,11 @@ def test_the_command_shows_measured_predicted_and_chosen(tmp_path):
         (["--shed", "dylos"], "a known mode of load management; got 'dylos'"),
         (["--shed", "dilos:aroma"], "a known load manager; got 'aroma'. Did you mean 'aloma'"),
         (["--rate", "fast"], "how many times as many tuples come; got 'fast'"),
+        (["--shed", "dilos:"], "a known load manager; got ''"),
         (["--rate", "0x"], "got 0.0"),
+        (["--rate", "1000000x"], "a prediction has at most 20,000,000 tuples; got 60,000,000"),
         (["--lanes", "0"], "there is at least one lane; got 0"),
+        (["--lanes", "1000"], "there are at most 256 lanes; got 1000"),
         (["--add-query", "{file}"], "query 'more' is like one of the run; got 'nothing'"),
     ],
 )

@@ -1,5 +1,6 @@
 """Figures as files, in the manner of the papers' own."""
 
+import textwrap
 from pathlib import Path
 
 import matplotlib as mpl
@@ -12,6 +13,10 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 _MARKERS = "osD^vP*Xh"
+_LETTERS = 66
+"""As many fit under a figure side by side."""
+_LABELS = 15
+"""As many values fit above bars side by side; more of them stand upright."""
 
 
 def save(outcome: Outcome, folder: Path) -> Path:
@@ -51,6 +56,8 @@ def _bars(shown: Figure, ax: Axes) -> None:
     width = 0.8 / len(shown.lines)
     for k, line in enumerate(shown.lines):
         bars = ax.bar(places + (k - (len(shown.lines) - 1) / 2) * width, line.y, width, label=line.name)
-        ax.bar_label(bars, [f"{y:.3g}" for y in line.y], fontsize=7, padding=2)
-    ax.set_xticks(places, shown.categories)
+        turned = 90 if len(places) * len(shown.lines) > _LABELS else 0
+        ax.bar_label(bars, [f"{y:.3g}" for y in line.y], fontsize=7, padding=2, rotation=turned)
+    width = max(1, _LETTERS // len(places))
+    ax.set_xticks(places, [textwrap.fill(each, width, break_long_words=False) for each in shown.categories])
     ax.margins(y=0.15)

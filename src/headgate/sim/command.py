@@ -15,7 +15,7 @@ from headgate.printed import finite, stdout
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(epilog="Example: headgate whatif examples/pipelines/market.state --policy bsd --rate 2x")(whatif)
+    app.command(epilog="Example: headgate whatif examples/pipelines/state/market --policy bsd --rate 2x")(whatif)
 
 
 def whatif(

@@ -29,6 +29,8 @@ _COLUMNS: tuple[tuple[str, Callable[[Figures], float]], ...] = (
     ("\nin a", lambda f: 100 * f.overhead),
     ("tuples\nwaiting", lambda f: f.waiting),
 )
+_QOS: tuple[str, Callable[[Figures], float]] = "QoS\navg", lambda f: f.qos
+"""Where queries have QoS graphs."""
 _MARKED = 5
 """Of the first so many columns the lowest prediction is marked."""
 
@@ -59,7 +61,7 @@ class Comparison:
             "policy": began.policy,
             "options": dict(began.options),
             "lanes": began.lanes,
-            "seconds": recorded.ended - began.time,
+            "seconds": recorded.ended - recorded.since,
             "streams": {name: {"tuples": len(logged.at)} for name, logged in recorded.streams.items()},
             "measured": _json(recorded.measured),
             "predicted": [{"policy": p.policy, "seconds": p.seconds, **_json(p.summary)} for p in self.predicted],
@@ -88,10 +90,11 @@ def overview(comparison: Comparison) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("\npolicy", no_wrap=True)
     table.add_column("\n", no_wrap=True)
-    for heading, _ in _COLUMNS:
+    figures = [comparison.recorded.measured.overall, *(p.summary.overall for p in comparison.predicted)]
+    columns = _COLUMNS if all(math.isnan(f.qos) for f in figures) else (*_COLUMNS, _QOS)
+    for heading, _ in columns:
         table.add_column(heading, justify="right", no_wrap=True)
-    measured = _values(comparison.recorded.measured.overall)
-    predicted = [_values(p.summary.overall) for p in comparison.predicted]
+    measured, *predicted = [[of(f) for _, of in columns] for f in figures]
     own, *others = comparison.predicted
     lowest = [
         min((v for v in column if not math.isnan(v)), default=math.nan) for column in zip(*predicted, strict=True)
@@ -138,10 +141,6 @@ def by_class(comparison: Comparison) -> Table | None:
 def _json(summary: Summary) -> dict[str, Any]:
     parts = asdict(summary)
     return {**parts.pop("overall"), **parts}
-
-
-def _values(figures: Figures) -> list[float]:
-    return [of(figures) for _, of in _COLUMNS]
 
 
 def _cell(value: float, *, best: bool = False) -> Text:

@@ -77,7 +77,7 @@ class Paces:
 
 def paces(recorded: Recorded) -> Paces:
     """What the runs say of units and lanes."""
-    start, resident = recorded.began.time, recorded.began.resident
+    start, resident = recorded.since, recorded.began.resident
     runs = [
         _Work(
             i, life.latest.kind if resident else "jobs", ran.started - start, ran.finished - start, ran.n - ran.shed
@@ -102,29 +102,39 @@ def _costs(runs: Sequence[_Work], believed: Sequence[Cost]) -> list[Cost]:
     life, n = np.array([run.life for run in runs]), np.array([run.n for run in runs], dtype=np.float64)
     took = np.array([run.took for run in runs])
     kinds = list(dict.fromkeys(run.kind for run in runs))
+    kind = np.array([kinds.index(run.kind) for run in runs])
     spans = [(kinds.index(run.kind), int(max(0.0, run.started) // _SPAN)) for run in runs]
     span = np.unique(spans, axis=0, return_inverse=True)[1].ravel()
     costs = list(believed)
     for _ in range(_TURNS):
         work = np.array([cost.a for cost in costs])[life] + np.array([cost.b for cost in costs])[life] * n
         speed = np.bincount(span, work) / np.bincount(span, took)
-        speed /= float((took * speed[span]).sum() / took.sum())
         done = took * speed[span]
+        # Lanes of each kind are as fast as they were on average: nothing else says which of two kinds was the faster.
+        done /= (np.bincount(kind, done) / np.bincount(kind, took))[kind]
         costs = [_fitted(cost, n[life == i], done[life == i]) for i, cost in enumerate(believed)]
     return costs
 
 
 def _fitted(believed: Cost, n: Floats, work: Floats) -> Cost:
-    """The cost that fits runs best, each by how far it is off in proportion; with few of them, as was believed."""
+    """The cost that fits runs best, each by how far it is off in proportion; with few of them, as was believed.
+
+    The more runs vary, the less those of one length tell a from b, and the more counts what a was believed to be.
+    """
     if not len(n):
         return believed
     weight = 1 / (believed.a + believed.b * n)
     x, y, z = weight, weight * n, weight * work
-    found = np.linalg.lstsq(np.column_stack((x, y)), z, rcond=None)[0] if len(n) >= _FEW and np.ptp(n) else None
-    if found is None:
+    if len(n) < _FEW or not np.ptp(n):
         dearer = float(work.sum() / (believed.a + believed.b * n).sum())
         return Cost(believed.a * dearer, believed.b * dearer)
-    a, b = found.tolist()
+    (a, b), *_ = np.linalg.lstsq(np.column_stack((x, y)), z, rcond=None)
+    if believed.a:
+        # It may well be twice as much, or next to nothing.
+        varies = math.sqrt(float(((a * x + b * y - z) ** 2).mean()))
+        x, y, z = np.append(x, varies / believed.a), np.append(y, 0.0), np.append(z, varies)
+        (a, b), *_ = np.linalg.lstsq(np.column_stack((x, y)), z, rcond=None)
+    a, b = float(a), float(b)
     if a < 0:
         return Cost(0.0, float(y @ z / (y @ y)))
     return Cost(a, b) if b >= 0 else Cost(float(x @ z / (x @ x)), 0.0)
@@ -152,7 +162,7 @@ def _handover(recorded: Recorded, pace: Mapping[str, Pace]) -> float:
     found: list[float] = []
     lanes: dict[int, Ran] = {}
     units: dict[str, float] = {}
-    start = recorded.began.time
+    start = recorded.since
     runs = [(ran, life) for life in recorded.lives for ran in life.ran]
     for ran, life in sorted(runs, key=lambda each: each[0].started):
         before = lanes.get(ran.lane)

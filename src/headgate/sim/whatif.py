@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from typing import Any, get_args
 
 import numpy as np
@@ -15,18 +16,21 @@ import numpy as np
 from headgate.control.dilos import Mode
 from headgate.control.regime import Given, Regime, regime
 from headgate.control.shedding import Shed
-from headgate.errors import InputError
+from headgate.errors import InputError, choose
 from headgate.monitor.figures import Figures
 from headgate.monitor.responses import quantile
 from headgate.policy.classes.registry import SCHEDULERS
+from headgate.policy.deadlines import FORMULA, Order
 from headgate.policy.registry import POLICIES
 from headgate.record import Recorded
 from headgate.shed.registry import listed
 from headgate.sim.replay import Replayed, serve
 from headgate.sim.server import Service
-from headgate.sim.workload import Floats, UnitSpec, Workload
+from headgate.sim.workload import Due, Floats, UnitSpec, Workload
 
 P99 = 0.99
+MOST_LANES, MOST_TUPLES = 256, 20_000_000
+"""What fits into the memory of a small machine and into a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class Choices:
             raise InputError("tuples come so many times as fast", self.rate, "Give a number above 0, such as 2.")
         if self.lanes is not None and self.lanes < 1:
             raise InputError("there is at least one lane", self.lanes, "Give 1 or more.")
+        if self.lanes is not None and self.lanes > MOST_LANES:
+            raise InputError(f"there are at most {MOST_LANES} lanes", self.lanes, "Give fewer.")
 
 
 AS_RECORDED = Choices()
@@ -74,7 +80,8 @@ AS_RECORDED = Choices()
 class Fate:
     """What became of a class: of the tuples `offered` to its units so many were `processed`, `shed`, or `waiting`.
 
-    Response times are seconds, not a number where there were no results.
+    Response times are seconds, not a number where there were no results; nor is the average `qos` where no query has
+    a graph.
     """
 
     offered: int
@@ -84,6 +91,7 @@ class Fate:
     results: float
     mean: float
     p99: float
+    qos: float
 
     @property
     def loss(self) -> float:
@@ -94,7 +102,10 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A run as it was or would be: its choices in words, the share of its lanes' time in use, and each class."""
+    """A run as it was or would be: its choices in words, the share of its lanes' time in use, and each class.
+
+    So many queries were `added`.
+    """
 
     policy: str
     shed: str
@@ -102,6 +113,7 @@ class Case:
     rate: float
     utilisation: float
     classes: Mapping[str, Fate]
+    added: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +154,7 @@ def measured(recorded: Recorded) -> Case:
         for ran in life.ran:
             spread.setdefault(life.latest.cls, Counter()).update(ran.spread)
     shed, lanes = recorded.began.shed, recorded.began.lanes
-    words = _words(Shed(**shed)) if shed else "none"
+    words = str(Shed(**shed)) if shed else "none"
     overall, fates = recorded.measured.overall, _fates(recorded.measured.classes, spread)
     return Case(recorded.began.policy, words, lanes, 1.0, overall.utilisation, fates)
 
@@ -150,9 +162,10 @@ def measured(recorded: Recorded) -> Case:
 def predicted(recorded: Recorded, choices: Choices, workload: Workload | None = None) -> Case:
     """The run as it would be under some choices."""
     found, service = replayed(recorded, choices, workload)
-    words = _words(service.shed) if service.shed else "none"
+    words = str(service.shed) if service.shed else "none"
     fates = _fates(found.summary.classes, found.spread)
-    return Case(found.policy, words, service.lanes, choices.rate, found.summary.overall.utilisation, fates)
+    utilisation, added = found.summary.overall.utilisation, len(choices.added)
+    return Case(found.policy, words, service.lanes, choices.rate, utilisation, fates, added)
 
 
 def replayed(
@@ -169,7 +182,8 @@ def replayed(
     shed = _shed(choices.shed) if choices.shed else Shed(**began.shed) if began.shed else None
     # As it was, the policy hears what it heard; otherwise it has other runs to learn from.
     learns = choices != AS_RECORDED
-    service = Service(chosen.make, jobs, resident, shed, chosen.bounds.most, learns, chosen.overripe)
+    bounds = chosen.bounds.most, learns, chosen.overripe
+    service = Service(chosen.make, jobs, resident, shed, *bounds, _order(recorded))
     return serve(_with(workload, choices, recorded), chosen.name, service), service
 
 
@@ -180,9 +194,17 @@ def _regime(recorded: Recorded, choices: Choices, given: Given) -> Regime:
     if choices.policy in (None, began.policy):
         own = {name: value for name, value in began.options.items() if name != "train"}
         return regime(began.policy, given, train, {**own, **choices.options})
-    name = choices.policy or ""
+    name = regime(choices.policy or "", given).name
+    if name == began.policy:
+        return _regime(recorded, replace(choices, policy=None), given)
     alike = _classed(name) == _classed(began.policy)
     return regime(name, given, train if alike or not began.empty else None, choices.options)
+
+
+def _order(recorded: Recorded) -> Order:
+    """Who of those with a deadline went first."""
+    formulas = {ran.formula for ran in recorded.ran}
+    return next((order for order, formula in FORMULA.items() if formula in formulas), "rate")
 
 
 def _classed(policy: str) -> bool:
@@ -190,17 +212,13 @@ def _classed(policy: str) -> bool:
 
 
 def _shed(text: str) -> Shed | None:
-    mode, _, manager = text.partition(":")
+    mode, named, manager = text.partition(":")
     if mode not in get_args(Mode):
         raise InputError("a known mode of load management", f"'{mode}'", f"Choose {', '.join(get_args(Mode))}.")
-    if manager:
+    if named:
         listed(manager)
     found: Mode = mode  # type: ignore[assignment]
     return None if mode == "none" else Shed(found, manager) if manager else Shed(found)
-
-
-def _words(shed: Shed) -> str:
-    return f"{shed.mode}:{shed.manager}"
 
 
 def _fates(figures: Mapping[str, Figures], spread: Mapping[str, Mapping[int, float]]) -> dict[str, Fate]:
@@ -217,13 +235,15 @@ def _fate(seen: Figures, spread: Mapping[int, float]) -> Fate:
         seen.results,
         seen.avg_response,
         quantile(spread, P99, seen.max_response),
+        seen.qos,
     )
 
 
 def _with(workload: Workload, choices: Choices, recorded: Recorded) -> Workload:
     """The workload with other queries and denser arrivals."""
-    units = (*workload.units, *(_unit(workload, added, recorded) for added in choices.added))
-    found = replace(workload, units=units)
+    found = workload
+    for added in choices.added:
+        found = replace(found, units=(*found.units, _unit(found, added, recorded)))
     return found if choices.rate == 1 else _denser(found, choices.rate)
 
 
@@ -238,7 +258,28 @@ def _unit(workload: Workload, added: Added, recorded: Recorded) -> UnitSpec:
     a = model.a if added.a is None else added.a
     b = model.b / parts if added.b is None else added.b
     S = model.S / parts if added.S is None else added.S
-    return replace(model, name=added.name, cls=added.cls or model.cls, a=a, b=b, S=S, beliefs=())
+    # Its part of what results are worth to all queries of the unit.
+    graphs = tuple(graph.times(1 / model.valued) for graph in model.graphs) if model.valued else model.graphs
+    windows = tuple(Due(at, many * S / model.S) for at, many in model.windows) if model.S else model.windows
+    return replace(
+        model,
+        name=_apart(added.name, workload.units),
+        cls=added.cls or model.cls,
+        a=a,
+        b=b,
+        S=S,
+        beliefs=(),
+        graphs=graphs,
+        windows=windows,
+        queries=(added.name,),
+        valued=model.valued and 1,
+    )
+
+
+def _apart(name: str, units: Sequence[UnitSpec]) -> str:
+    """A name that no unit has: load managers tell them by it, and a file may name queries of the run once more."""
+    known = {unit.name for unit in units}
+    return next(each for each in chain((name,), (f"{name} {i}" for i in count(2))) if each not in known)
 
 
 def _resembled(added: Added, recorded: Recorded) -> tuple[str, int]:
@@ -249,12 +290,15 @@ def _resembled(added: Added, recorded: Recorded) -> tuple[str, int]:
     for unit in units.values():
         if added.like in unit.queries:
             return unit.unit, len(unit.queries)
-    known = ", ".join(dict.fromkeys(query for unit in units.values() for query in unit.queries))
-    raise InputError(f"query '{added.name}' is like one of the run", f"'{added.like}'", f"Choose {known}.")
+    known = list(dict.fromkeys(query for unit in units.values() for query in unit.queries))
+    remedy = choose(added.like, known) if known else "It has none."
+    raise InputError(f"query '{added.name}' is like one of the run", f"'{added.like}'", remedy)
 
 
 def _denser(workload: Workload, rate: float) -> Workload:
     """As many times as many tuples in the same time, as they were spread."""
+    if (tuples := rate * sum(map(len, workload.arrivals.values()))) > MOST_TUPLES:
+        raise InputError(f"a prediction has at most {MOST_TUPLES:,} tuples", f"{tuples:,.0f}", "Give a lower rate.")
 
     def places(found: Mapping[str, int]) -> dict[str, int]:
         return {name: round(place * rate) for name, place in found.items()}
@@ -281,9 +325,12 @@ def _assumed(recorded: Recorded, choices: Choices) -> Sequence[str]:
     windows = [life.latest.unit for life in recorded.lives if life.latest.windows]
     if windows:
         names = ", ".join(dict.fromkeys(windows))
-        found.append(f"windows are not replayed: results of {names} count as if tuples gave them one by one")
+        found.append(f"windows of {names} close when they did, each with as many results")
     if recorded.iterated:
-        found.append("queries with a deadline run like the others")
+        found.append(
+            "queries with a deadline go before others, read each window once and all that came for it, and are not "
+            "tested anew whether they are taken in"
+        )
     if recorded.began.shed and recorded.began.shed.get("mode") == "dilos+sharing":
         found.append("who rides with another class does so as it did")
     if choices.rate != 1:

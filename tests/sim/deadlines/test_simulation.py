@@ -198,13 +198,20 @@ def test_who_is_suspended_is_not_run_and_counts_as_late():
 def test_costs_that_differ_from_the_model_are_learned_where_that_is_wanted():
     drift = Timeline(((0.0, 1.3),))
     slow, light = query("slow", 0.5, drift=drift), query("light", 0.45, stream="B")
-    options = {"trigger": "pessimistic", "margin": 0.1}
+    options = {"trigger": "pessimistic", "margin": 0.1, "spared": False}
     plain, corrected = (
         ran(slow, light, profile="lrm+", options=options, horizon=20.0, corrected=corrected)
         for corrected in (False, True)
     )
     assert len([each for each in plain.records if each.missed and 12 < each.due <= 20]) == 8
     assert not [each for each in corrected.records if each.missed and 12 < each.due <= 20]
+
+
+def test_what_takes_longer_than_planned_is_made_up_for_by_those_that_begin_after_it():
+    slow, light = query("slow", 0.5, drift=Timeline(((0.0, 1.3),))), query("light", 0.45, stream="B")
+    late = {spared: ran(slow, light, profile="lrm+", options={"spared": spared}).misses for spared in (False, True)}
+    assert late[False] > 0
+    assert late[True] == 0
 
 
 def test_dropping_that_costs_time_is_part_of_the_plan():

@@ -21,7 +21,7 @@ costs = st.builds(Costs, st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)
 
 
 def stream(number, seed, least, most):
-    """A stream in order, with gaps between its tuples; where no gap is 0, each tuple has a time of its own."""
+    """A stream in order, with gaps between its tuples."""
     random = Random(f"{seed} {number}")
     at, made = 0, []
     for k in range(70):
@@ -30,9 +30,9 @@ def stream(number, seed, least, most):
     return made
 
 
-def streams(draw, inputs, least):
-    """Streams of different rates."""
-    return [stream(n, draw(st.integers(0, 99)), least, least + draw(st.integers(1, 5))) for n in range(inputs)]
+def streams(draw, inputs):
+    """Streams of different rates, in which tuples may have the same time."""
+    return [stream(n, draw(st.integers(0, 99)), 0, draw(st.integers(1, 6))) for n in range(inputs)]
 
 
 @st.composite
@@ -40,14 +40,12 @@ def moves(draw, stages, signed=False, method=None):
     """A setup of such window operators, with anything else."""
     drawn = tuple(draw(stage) for stage in stages)
     inputs = 1 + drawn[0].joins if drawn else 1
-    rows = not drawn or any(isinstance(stage.window, RowWindow) for stage in drawn)
     earliest = len(drawn) > 1 and not drawn[0].joins and draw(st.booleans())
     query = Query("q", Shape(drawn, inputs), signed, earliest, draw(costs))
     short = st.integers(0, 15)
     return Setup(
         query,
-        # Rows of one time cannot be told apart by it; windows over time do not have to.
-        streams(draw, inputs, 1 if rows else 0),
+        streams(draw, inputs),
         asked=draw(st.integers(0, 120)),
         method=method or UniMiCo(ordered=draw(st.booleans())),
         delays=(draw(short), draw(short)),
@@ -73,7 +71,10 @@ SHAPES = {
     "join over time": moves((joins(time_windows),)),
     "join of rows": moves((joins(row_windows),)),
     "two windows": moves((sums(windows), sums(windows))),
+    "three windows": moves((sums(windows), sums(windows), sums(windows))),
     "join and sums": moves((joins(time_windows), sums(windows))),
+    "join of rows and sums": moves((joins(row_windows), sums(windows))),
+    "join and two sums": moves((joins(windows), sums(windows), sums(windows))),
     "signed join": moves((joins(ranges),), signed=True),
     "signed sum": moves((sums(latest_rows),), signed=True),
     "signed join and sum": moves((joins(ranges), sums(latest_rows)), signed=True),

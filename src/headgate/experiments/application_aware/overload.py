@@ -25,7 +25,7 @@ from headgate.experiments.application_aware.cases import (
     seeds,
     tuples,
 )
-from headgate.experiments.report import Band, Experiment, Outcome, Scale, Task, banded, claim, reported
+from headgate.experiments.report import Band, Experiment, Figure, Line, Outcome, Scale, Task, banded, claim, reported
 from headgate.model.qos import LatencyGraph
 from headgate.policy.registry import create
 from headgate.sim.boxes import feeds, networks
@@ -131,12 +131,8 @@ def e29(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
         ),
     ]
     names = list(WORKLOADS)
-    figure = over(
-        "average QoS by workload",
-        ", ".join(names),
-        list(range(len(names))),
-        {SHOWN[policy]: [of(policy, name) for name in names] for policy in (FIXED, SLOPE)},
-    )
+    lines = tuple(Line(SHOWN[policy], (), [of(policy, name) for name in names]) for policy in (FIXED, SLOPE))
+    figure = Figure("average QoS by workload", "", "QoS", lines, tuple(names), log_y=False)
     notes = (
         OVERHEAD,
         (

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headgate.experiments.class_scheduling.cases import WIDTH, Case, Seen, averaged, ms, seeds, tasks
+from headgate.experiments.class_scheduling.cases import Case, Seen, averaged, ms, seeds, tasks
+from headgate.experiments.class_scheduling.figures import mean_by_class, mean_over_time
 from headgate.experiments.class_scheduling.workloads import W5I, Part, Workload
-from headgate.experiments.report import Experiment, Figure, Line, Outcome, Scale, claim, reported
+from headgate.experiments.report import Experiment, Outcome, Scale, claim, reported
 from headgate.policy.classes.measures import prir, wavg
 
 VARIANTS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -89,14 +90,7 @@ def e25(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
     rows.append(claim("lowest weighted response time of the four", "dvp_sa", lowest, confirmed=lowest == "dvp_sa"))
     rows.append(claim("lowest weighted response time of all", "s", f"{overall}: {shown}", confirmed=overall == "s"))
     rows += [reported(f"classes, {variant}, ms", "–", ms(seen.mean)) for variant, seen in found.items()]
-    figure = Figure(
-        "classes by variant, after the fall",
-        "class",
-        "mean response time (ms)",
-        tuple(Line(variant, (), [1e3 * rt for rt in seen.mean]) for variant, seen in found.items()),
-        tuple(each.name for each in W5I.classes),
-        log_y=False,
-    )
+    figure = mean_by_class("classes by variant, after the fall", found, W5I)
     cases = _all_selectivities(scale)
     notes = [CURVE, NOISE]
     return Outcome(E25.id, E25.title, _trace(cases), seeds(cases), tuple(rows), (figure,), _noted(scale, notes))
@@ -137,21 +131,6 @@ def _last(scale: Scale, seen: Seen) -> tuple[float, ...]:
     return seen.between(2.2 * pace, 3.0 * pace)
 
 
-def _figures(found: Mapping[str, Seen]) -> tuple[Figure, ...]:
-    return tuple(
-        Figure(
-            name,
-            "time (s)",
-            "mean response time (ms)",
-            tuple(
-                Line(f"class {k}", [WIDTH * i for i in range(len(line) - 1)], [1e3 * rt for rt in line[:-1]])
-                for k, line in enumerate(seen.over_time, 1)
-            ),
-        )
-        for name, seen in found.items()
-    )
-
-
 def e26(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
     """The first class is raised, the last one lowered."""
     cases = _both(scale, RAISED, RISING)
@@ -169,7 +148,8 @@ def e26(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
     ]
     runs = cases["mbd"]
     notes = _noted(scale, ["Which priority changes when is only partly said: class 1 at 1 s, class 5 at 2 s."])
-    return Outcome(E26.id, E26.title, _trace(runs), seeds(runs), tuple(rows), _figures(found), notes)
+    figures = tuple(mean_over_time(name, seen) for name, seen in found.items())
+    return Outcome(E26.id, E26.title, _trace(runs), seeds(runs), tuple(rows), figures, notes)
 
 
 def e27(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
@@ -192,7 +172,8 @@ def e27(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
     ]
     runs = cases["mbd"]
     notes = _noted(scale, ["The instants are ours: class 1 at 1 s, class 5 at 2 s."])
-    return Outcome(E27.id, E27.title, _trace(runs), seeds(runs), tuple(rows), _figures(found), notes)
+    figures = tuple(mean_over_time(name, seen) for name, seen in found.items())
+    return Outcome(E27.id, E27.title, _trace(runs), seeds(runs), tuple(rows), figures, notes)
 
 
 E25 = Experiment(

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from headgate.experiments.class_scheduling.cases import Case, averaged, ms, seeds, tasks
+from headgate.experiments.class_scheduling.figures import mean_by_class
 from headgate.experiments.class_scheduling.workloads import W5G_4, scaled_queries
-from headgate.experiments.report import Experiment, Figure, Line, Outcome, Scale, change, claim, reported, sized
+from headgate.experiments.report import Experiment, Outcome, Scale, change, claim, reported, sized
 
 SPLITS = {"8+1": (8, 1, "morr"), "7+2 in turn": (7, 2, "morr"), "7+2 by priority": (7, 2, "mbd")}
 SHARING = 8
@@ -53,14 +54,7 @@ def e28(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
         ),
     ]
     rows += [reported(f"classes, {split}, ms", "–", ms(seen.mean)) for split, seen in found.items()]
-    figure = Figure(
-        "5S_8 on nine cores",
-        "class",
-        "mean response time (ms)",
-        tuple(Line(split, (), [1e3 * rt for rt in seen.mean]) for split, seen in found.items()),
-        tuple(each.name for each in W5G_4.classes),
-        log_y=False,
-    )
+    figure = mean_by_class("5S_8 on nine cores", found, W5G_4)
     cases = _splits(scale)
     trace = f"Poisson, 1200 tuples per second and stream, {cases[0].seconds:g} s"
     notes = (
@@ -82,14 +76,7 @@ def e30(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
         sized("mean response time, AMBD against MBD", 10, change(means["ambd"], means["mbd"])),
         *(reported(f"classes, {name}, ms", "–", ms(averaged(each).mean)) for name, each in runs.items()),
     ]
-    figure = Figure(
-        "5G_4",
-        "class",
-        "mean response time (ms)",
-        tuple(Line(name, (), [1e3 * rt for rt in averaged(each).mean]) for name, each in runs.items()),
-        tuple(each.name for each in W5G_4.classes),
-        log_y=False,
-    )
+    figure = mean_by_class("5G_4", {name: averaged(each) for name, each in runs.items()}, W5G_4)
     cases = _stays(scale, "mbd")
     trace = f"Poisson, {W5G_4.rate:g} tuples per second and stream, {cases[0].seconds:g} s"
     notes = (

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headgate.experiments.class_scheduling.cases import WIDTH, Case, Seen, averaged, ms, near, seeds, tasks
+from headgate.experiments.class_scheduling.figures import mean_by_class
 from headgate.experiments.class_scheduling.workloads import US, W5G, D, E, F, Workload
 from headgate.experiments.report import (
     Band,
@@ -93,13 +94,7 @@ def compared(workload: Workload, scale: Scale, results: Mapping[Any, Any]) -> Ou
         spread = max(found["cqc"].mean) / min(found["cqc"].mean)
         rows.append(claim("slowest class over fastest, CQC", "nearly equal", f"{spread:.2f}", confirmed=spread < 1.5))
     rows += [reported(f"classes under {name}, ms", "–", ms(seen.mean)) for name, seen in found.items()]
-    figure = Figure(
-        f"workload {workload.name}",
-        "class",
-        "mean response time (ms)",
-        tuple(Line(name, (), [1e3 * rt for rt in seen.mean]) for name, seen in found.items()),
-        tuple(each.name for each in workload.classes),
-    )
+    figure = mean_by_class(f"workload {workload.name}", found, workload, log_y=True)
     cases = _cases(workload, scale)
     e = next(each for each in EXPERIMENTS if each.id == IDS[workload.name])
     return Outcome(e.id, e.title, _trace(cases[0]), seeds(cases), tuple(rows), (figure,), (SLOTS,))

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from headgate.experiments.class_scheduling.cases import Case, Seen, averaged, ms, near, seeds, tasks
+from headgate.experiments.class_scheduling.figures import mean_by_class
 from headgate.experiments.class_scheduling.workloads import A, B, C, Workload
 from headgate.experiments.report import Experiment, Figure, Line, Outcome, Row, Scale, Task, claim, reported
 
@@ -102,13 +103,7 @@ def by_class(workload: Workload, scale: Scale, results: Mapping[Any, Any]) -> Ou
         reported(f"the same from when tuples were read, {name}", "–", ms(seen.stamped))
         for name, seen in found.items()
     ]
-    figure = Figure(
-        f"workload {workload.name}",
-        "class",
-        "mean response time (ms)",
-        tuple(Line(name, (), [1e3 * rt for rt in seen.mean]) for name, seen in found.items()),
-        tuple(each.name for each in workload.classes),
-    )
+    figure = mean_by_class(f"workload {workload.name}", found, workload, log_y=True)
     e = next(each for each in EXPERIMENTS if each.id == IDS[workload.name])
     return _outcome(e, scale, workload, rows, figure)
 

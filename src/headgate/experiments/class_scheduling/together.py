@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from headgate.experiments.class_scheduling.cases import WIDTH, Case, Seen, averaged, ms, near, seeds, tasks
+from headgate.experiments.class_scheduling.figures import mean_over_time
 from headgate.experiments.class_scheduling.workloads import W5L
-from headgate.experiments.report import Experiment, Figure, Line, Outcome, Row, Scale, claim, reported
+from headgate.experiments.report import Experiment, Outcome, Row, Scale, claim, reported
 from headgate.model.operator import Kind
 from headgate.policy.classes.measures import prir
 from headgate.sim.arrivals import Steps
@@ -115,18 +116,7 @@ def e29(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
     )
     rows += [reported(f"classes under {name}, ms", "–", ms(seen.mean)) for name, seen in found.items()]
     shown_over_time = [name for name in ("mbd", *ADAPTIVE) if name in found]
-    figures = tuple(
-        Figure(
-            name,
-            "time (s)",
-            "mean response time (ms)",
-            tuple(
-                Line(f"class {k}", [WIDTH * i for i in range(len(line) - 1)], [1e3 * rt for rt in line[:-1]])
-                for k, line in enumerate(found[name].over_time, 1)
-            ),
-        )
-        for name in shown_over_time
-    )
+    figures = tuple(mean_over_time(name, found[name]) for name in shown_over_time)
     cases = _cases(scale, "mbd")
     notes = [
         "Rates and selectivities are plots in the publication; the steps are ours. One seed: it is about one course."

@@ -56,7 +56,12 @@ def outcome(_scale: Scale, results: Mapping[Any, Any]) -> Outcome:
         ),
         reported("useful, LRM / LRM+, one step a second", "–", _pair(step[LRM].useful, step[PLUS].useful)),
         reported("weighted error, LRM / LRM+, one step a second", "–", _pair(step[LRM].error, step[PLUS].error)),
-        reported("weighted error, RM / HPF, one step a second", "–", _pair(step[RM].error, step[HPF].error)),
+        required(
+            "weighted error of LRM below RM and HPF, one step a second",
+            "–",
+            " / ".join(f"{step[way].error:.1f}" for way in (LRM, RM, HPF)) + " %",
+            met=all(step[LRM].error < step[way].error for way in (RM, HPF)),
+        ),
     ]
     figures = (
         *three({SHOWN[way]: each for way, each in step.items()}),

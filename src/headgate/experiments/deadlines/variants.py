@@ -55,6 +55,7 @@ VARIANTS: Mapping[str, Case] = {
     "LEDF, hold clampx": Case("ledf", "random", (("hold", "clampx"),)),
     "LEDF+": Case("ledf+", "random"),
     "LRM+": Case(PLUS, "random"),
+    "LRM+, what is to spare left unused": Case(PLUS, "random", (("spared", False),)),
     "LRM+, margin 0": Case(PLUS, "random", (("margin", 0.0),)),
     "LRM+, joins by pairs": Case(PLUS, "random", pairs=True),
 }

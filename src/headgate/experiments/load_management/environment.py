@@ -68,10 +68,10 @@ def after(seen: Seen) -> float:
     return seen.after(LATER)
 
 
-def _settling(runs: Sequence[Seen], manager: str, paper: str = "–") -> Row:
+def _settling(runs: Sequence[Seen], manager: str) -> Row:
     found = [each.settled(CHANGE) for each in runs]
     shown = "never" if math.isinf(max(found)) else f"{mean(runs, lambda s: s.settled(CHANGE))} control periods"
-    return reported(f"settling time, {manager}", paper, shown)
+    return reported(f"settling time, {manager}", "–", shown)
 
 
 def _learnt(runs: Sequence[Seen], manager: str) -> Row:

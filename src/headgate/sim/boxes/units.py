@@ -11,7 +11,7 @@ from headgate.errors import InputError
 from headgate.model.boxes import Boxes
 from headgate.model.operator import Cost
 from headgate.model.parameters import Segment, Stage, expected_cost
-from headgate.model.qos import LatencyGraph
+from headgate.model.qos import LatencyGraph, gathered
 from headgate.model.unit import Basis, Entry, Unit
 from headgate.policy.protocol import Queue
 from headgate.sim.boxes.lines import Line, Lines
@@ -111,7 +111,7 @@ def _unit(
         cost,
         Basis(segments, cost),
         leaf=not any(boxes[box].inputs for box in entries),
-        graphs=tuple(dict.fromkeys(applications.graphs[app] for app in apps)),
+        graphs=gathered(applications.graphs[app] for app in apps),
         behind=behind,
     )
 

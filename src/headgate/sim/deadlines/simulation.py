@@ -6,7 +6,7 @@ first of what is ready. An iteration that keeps nothing is done at its release a
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 
 from headgate.control.deadlines import rescheduling
@@ -15,6 +15,7 @@ from headgate.control.deadlines.feedback import Estimate, Feedback, Plan
 from headgate.control.deadlines.keeping import kept_count
 from headgate.control.deadlines.measures import Iterated
 from headgate.control.deadlines.rescheduling import Admitted, Due, Event, Finished, Removed
+from headgate.control.deadlines.spare import Claim, affordable
 from headgate.model.costs import Window
 from headgate.sim.deadlines.monitor import Monitor, Snapshot
 from headgate.sim.deadlines.processor import EPS, Job, Key, Processor
@@ -30,9 +31,18 @@ class _Open:
     index: int
     job: Job
     window: Window
-    left: Window
-    modelled: float
+    left: Window = field(default_factory=dict)
+    modelled: float = 0.0
     remaining: float = 0.0
+    begun: bool = False
+
+    def thin(self, k: float) -> None:
+        """Keep such a fraction of the window; only before it begins."""
+        query, window = self.query, self.window
+        self.left = window if k >= 1 else {s: float(kept_count(k, int(n))) for s, n in window.items()}
+        self.modelled = query.tree.thinned(window, self.left)
+        drift = query.drift.at(self.job.release) if query.drift else 1.0
+        self.job.cost = self.job.left = self.modelled * drift
 
     def record(self) -> Iterated:
         query, job, tree = self.query, self.job, self.query.tree
@@ -76,6 +86,7 @@ class Simulation:
         self._aborted: set[tuple[str, int]] = set()
         self._answers: dict[str, Admission] = {}
         self._plan: Plan | None = None
+        self._planned: dict[str, Estimate] = {}
         self._plans: list[Plan] = []
         self._snapshots: list[Snapshot] = []
         self._asked = False
@@ -135,6 +146,8 @@ class Simulation:
         else:
             self._releases.clear()
         self._processor.dispatch()
+        if self._profile.reclaims:
+            self._reclaim(now)
 
     def _release(self, now: float) -> None:
         release, order, index, query = heappop(self._releases)
@@ -144,31 +157,59 @@ class Simulation:
         start = release - deadline.window
         window: Window = {s: float(self._setup.rates[s].count(start, release)) for s in tree.streams}
         k = self._keep(query, window)
-        left = window if k >= 1 else {s: float(kept_count(k, int(n))) for s, n in window.items()}
-        modelled = tree.thinned(window, left)
-        cost = modelled * (query.drift.at(release) if query.drift else 1.0)
         due = release + deadline.due
-        job = Job(self._key(query, order, index, due), release, due, cost, self._piece)
-        each = _Open(query, index, job, window, left, modelled)
+        job = Job(self._key(query, order, index, due), release, due, 0.0, self._piece)
+        each = _Open(query, index, job, window)
+        each.thin(k)
         self._all.append(each)
         heappush(self._dues, (due, order, index, each))
         heappush(self._releases, (query.release(index + 1), order, index + 1, query))
         if self._plan and query.name in self._plan.suspended:
             return
         self._open[order, index] = each
-        if k > 0 and any(left.values()):
+        if k > 0 and any(each.left.values()):
             self._processor.add(job)
         else:
             job.begin, job.finish, job.left = now, now, 0.0
             del self._open[order, index]
             self._tell_finished(query, now)
 
-    def _keep(self, query: Query, window: Window) -> float:
+    def _keep(self, query: Query, window: Window, budget: float | None = None) -> float:
         if self._plan is None or (allowance := self._plan.allowances.get(query.name)) is None:
             return 0.0 if self._plan and query.name in self._plan.suspended else 1.0
+        allowance = allowance if budget is None else replace(allowance, budget=budget)
         phi, tree = self._phi(query), query.tree
         return allowance.keep(
             tree.sources(window), phi * tree.cost(window), lambda budget: tree.fraction(window, budget / phi)
+        )
+
+    def _reclaim(self, now: float) -> None:
+        """The iteration that begins now may have more than its budget, or has to do with less."""
+        job, plan = self._processor.current, self._plan
+        if job is None or plan is None or (each := self._open[job.key[1], job.key[2]]).begun:
+            return
+        each.begun = True
+        following = {query.name: at for at, _, _, query in self._releases}
+        names = [name for name in plan.order if name in plan.allowances and name in following]
+        name = each.query.name
+        if name not in names:
+            return
+        allowance, claims = plan.allowances[name], [self._claim(plan, other, following[other]) for other in names]
+        budget = affordable(now, claims, names.index(name), self._profile.margin)
+        if self._piece > plan.longest[name]:
+            # It is a piece that nobody could wait for.
+            budget = min(budget, max(allowance.budget, plan.longest[name]))
+        each.thin(self._keep(each.query, each.window, budget))
+
+    def _claim(self, plan: Plan, name: str, following: float) -> Claim:
+        query = self._present[name]
+        released = [each for each in self._open.values() if each.query is query]
+        left = sum(each.job.left for each in released if each.job.left < each.job.cost)
+        return replace(
+            Claim.of(self._planned[name], plan.allowances[name].budget, self._profile.floor, following),
+            waiting=sum(each.job.left >= each.job.cost for each in released),
+            left=self._phi(query) * left,
+            first=min((each.job.due for each in released), default=None),
         )
 
     @property
@@ -249,6 +290,7 @@ class Simulation:
             for each in self._open.values():
                 carried[each.query.name] = carried.get(each.query.name, 0.0) + each.job.left
         self._plan = self._feedback.reschedule(now, estimates, carried)
+        self._planned = estimates
         self._plans.append(self._plan)
         self._trigger.fired(now)
         self._asked = False

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headgate.control.migration.messages import Handover
-from headgate.control.migration.windows import RowWindow, Shape, Stage, TimeWindow
+from headgate.control.migration.windows import RowWindow, Shape, Stage
 from headgate.errors import InputError
 from headgate.sim.migration.rows import Row, Tuple
 from headgate.sim.migration.signed import RangeJoin, RunningSum
@@ -39,10 +39,6 @@ class Query:
             raise InputError(
                 "a query reads one stream, or two if it joins", self.shape.inputs, "Give the inputs to a join."
             )
-        if len(self.shape.stages) > 1 and joins and not isinstance(self.shape.stages[0].window, TimeWindow):
-            raise InputError("a join that feeds another window is over time", "one over rows", "Give it a range.")
-        if len(self.shape.stages) > 2:
-            raise InputError("at most two windows follow each other", len(self.shape.stages), "Leave out some.")
         if self.earliest and joins:
             raise InputError("results of a join have the time of the later tuple", "earliest", "Leave that out.")
 
@@ -81,9 +77,10 @@ class Plan:
         return sum(each.held for each in self.operators)
 
     @property
-    def runs_ahead(self) -> bool:
-        """Whether what feeds the controlling window can run before it is known where that begins."""
-        return len(self.operators) > 1 and isinstance(self.operators[0], Timed)
+    def leading(self) -> int:
+        """How many operators can run before the handover: what feeds the controlling window, up to one over rows."""
+        before = self.operators[:-1]
+        return next((i for i, each in enumerate(before) if not isinstance(each, Timed)), len(before))
 
     def prepare(self, ts_start: int) -> None:
         """Have what feeds the controlling window run, of tuples that are all here from `ts_start` on."""
@@ -92,16 +89,17 @@ class Plan:
             first.begin(first.window.from_on(ts_start))
 
     def begin(self, handover: Handover) -> None:
-        """Run from a handover on."""
+        """Run from a handover on. Results that feed another window and are not as at the originator are too early."""
         first, last = self.operators[0], self.controlling
-        if first is not last and isinstance(first, Counting):
-            first.begin(handover.before[0])
+        counting = [each for each in self.operators[:-1] if isinstance(each, Counting)]
+        for each, cut in zip(counting, handover.before, strict=True):
+            each.begin(cut)
         if handover.rows is not None and isinstance(last, Counting):
             last.begin(handover.rows)
         elif handover.activation is not None and isinstance(last, Timed):
             last.begin(handover.activation)
             # Sources may leave out what is earlier where no result of another window is made of it.
-            by_time = first is last or (self.query.earliest and isinstance(first, Timed))
+            by_time = first is last or (self.query.earliest and not counting)
             self.source_from = handover.activation if by_time else -END
 
     def process(self, each: Tuple | None) -> tuple[list[Row], int]:
@@ -111,26 +109,33 @@ class Plan:
         return found, work + more
 
     def first(self, each: Tuple | None) -> tuple[list[Row], int]:
-        """The same of the first operator alone."""
+        """The same of the operators that can run before a handover; of the first one, if none can."""
         costs, operator = self.query.costs, self.operators[0]
         if each is None:
-            return operator.advance(END), 0
-        if each.ts < self.source_from:
+            rows, work = operator.advance(END), 0
+        elif each.ts < self.source_from:
             return [], costs.read
-        row = Row(each.ts, each.ts, (each.key, each.value))
-        return [*operator.advance(each.ts), *operator.push(row, each.stream)], costs.read + costs.row
+        else:
+            row = Row(each.ts, each.ts, (each.key, each.value))
+            rows, work = [*operator.advance(each.ts), *operator.push(row, each.stream)], costs.read + costs.row
+        found, more = self._through(self.operators[1 : self.leading], rows, ended=each is None)
+        return found, work + more
 
     def rest(self, rows: list[Row], *, ended: bool = False) -> tuple[list[Row], int]:
-        """The results of rows of the first operator, and the work."""
+        """The results of rows of those operators, and the work."""
+        found, work = self._through(self.operators[max(1, self.leading) :], rows, ended=ended)
+        return found, work + self.query.costs.out * len(found)
+
+    def _through(self, operators: list[Operator], rows: list[Row], *, ended: bool) -> tuple[list[Row], int]:
         work = 0
-        for operator in self.operators[1:]:
+        for operator in operators:
             # Only what comes about goes on (ISTREAM); what is taken back does not.
             given = [self.stamped(row) for row in rows if row.sign > 0]
             rows = [out for row in given for out in operator.push(row)]
             rows += operator.advance(END) if ended else []
             work += self.query.costs.row * len(given)
-        return rows, work + self.query.costs.out * len(rows)
+        return rows, work
 
     def stamped(self, row: Row) -> Row:
-        """A row with the time by which the controlling window takes it."""
+        """A row with the time by which the next window takes it."""
         return Row(row.begin, row.begin, row.value) if self.query.earliest else row

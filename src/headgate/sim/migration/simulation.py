@@ -179,22 +179,26 @@ class Simulation:
         operator.count(reference, counted)
 
     def _ready(self, ready: Ready) -> None:
-        """Where another window feeds the controlling one, from when on the target will have the same rows."""
-        first, controlling = self.plan.operators[0], self.plan.controlling
-        ts_start, earliest = common_start(ready.ts_starts), self.setup.query.earliest
-        if first is controlling:
-            self._here(Got(ready, controlling.last))
-        elif not isinstance(first, Counting):
-            start = measured_start(ts_start, self.setup.query.shape.before, earliest=earliest)
-            self._here(Got(ready, controlling.last, start))
-        else:
+        """Where other windows feed the controlling one, from when on the target will have the same rows."""
+        self._measure(ready, 0, common_start(ready.ts_starts), ())
+
+    def _measure(self, ready: Ready, place: int, ts_start: int, cuts: tuple[RowCut, ...]) -> None:
+        """The same behind one window after the other: what comes to it is as here from `ts_start` on."""
+        operator, earliest = self.plan.operators[place], self.setup.query.earliest
+        if operator is self.plan.controlling:
+            self._here(Got(ready, operator.last, ts_start if place else None, cuts))
+        elif isinstance(operator, Counting):
 
             def counted(cut: RowCut) -> None:
-                begins = first.origin + cut.behind + first.window.slide
-                known = begins if earliest else begins + first.window.length - 1
-                first.arrival(known, lambda ts: self._here(Got(ready, controlling.last, ts, (cut,))))
+                missing = operator.missing(cut, earliest=earliest)
+                operator.passed(
+                    missing, lambda ts: self._measure(ready, place + 1, max(ts_start, ts + 1), (*cuts, cut))
+                )
 
-            first.count(row_reference(ts_start, ts_start - 1 if first.last is None else first.last), counted)
+            operator.count(row_reference(ts_start, ts_start - 1 if operator.last is None else operator.last), counted)
+        else:
+            stage = self.setup.query.stages[place]
+            self._measure(ready, place + 1, measured_start(ts_start, (stage,), earliest=earliest), cuts)
 
     # The target.
 
@@ -225,7 +229,7 @@ class Simulation:
         if len(firsts) == len(self.firsts):
             plan = Plan(self.setup.query, from_the_start=False)
             plan.prepare(common_start(firsts))
-            if plan.runs_ahead:
+            if plan.leading:
                 self.ahead, self.next = [], plan
                 self._take_buffered()
             self._there(Connected(tuple(firsts)))
@@ -259,8 +263,9 @@ class Simulation:
                 self.there.release()
 
     def _catch_up(self, plan: Plan, handover: Handover) -> None:
-        """Let the controlling window have what the one before it has brought out meanwhile."""
-        begins = handover.rows.reference if handover.rows is not None else handover.activation
+        """Let the next window have what those before it have brought out meanwhile."""
+        cut = handover.before[0] if handover.before else handover.rows
+        begins = handover.activation if cut is None else cut.reference
         ahead, self.ahead = self.ahead or [], None
         jobs = []
         for arrived, rows, ended in ahead:

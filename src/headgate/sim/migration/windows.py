@@ -99,17 +99,25 @@ class Counting(Operator):
         if not counted():
             self.waiting.append(counted)
 
-    def arrival(self, number: int, then: Callable[[int], None]) -> None:
-        """Tell the time of a row of the first input as soon as it is there."""
+    def missing(self, cut: RowCut, *, earliest: bool) -> int | None:
+        """The row with which the last result is known that the target of a cut does not have; None if it has all.
 
-        def arrived() -> bool:
-            there = len(self.times[0]) > number
+        By the `earliest` time of what it is made of, the row with which it begins.
+        """
+        last = self.origin + cut.behind
+        return None if last < 0 else last + (0 if earliest else self.window.length - 1)
+
+    def passed(self, number: int | None, then: Callable[[int], None]) -> None:
+        """Tell the time at which a row has come on every input, as soon as that is so; for no row one before all."""
+
+        def come() -> bool:
+            there = number is None or all(len(times) > number for times in self.times)
             if there:
-                then(self.times[0][number])
+                then(-END if number is None else max(times[number] for times in self.times))
             return there
 
-        if not arrived():
-            self.waiting.append(arrived)
+        if not come():
+            self.waiting.append(come)
 
     def ts_mi(self, cut: RowCut) -> int:
         """The time of the row with which the last window begins."""

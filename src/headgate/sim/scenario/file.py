@@ -28,7 +28,6 @@ from headgate.model.sharing import STRATEGIES
 from headgate.model.unit import Level, Sharing, Together
 from headgate.policy.clusters import KINDS
 from headgate.policy.pruning import SEARCHES
-from headgate.policy.qos.partitions import Widths
 from headgate.policy.qos.prospects import Ect
 from headgate.policy.qos.tickets import Per
 from headgate.policy.registry import POLICIES
@@ -205,7 +204,6 @@ class PolicySpec(Spec):
     hopeless_cap: Count | None = None
     recover: bool | None = None
     partitions: Count | None = None
-    widths: Annotated[str, _words(*get_args(Widths))] | None = None
     events: bool | None = None
     tickets: dict[Text, Above0] | None = None
     per: Annotated[str, _words(*get_args(Per))] | None = None

@@ -4,8 +4,7 @@ import re
 from itertools import chain, count
 
 from headgate.document import Document, Loc, shown
-from headgate.errors import InputError
-from headgate.fields import choose
+from headgate.errors import InputError, choose
 from headgate.model.network import Network, Query
 from headgate.model.operator import FREE, Kind, Operator
 from headgate.sim.scenario.file import OperatorSpec, ScenarioFile, StepSpec

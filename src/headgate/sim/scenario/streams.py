@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from headgate.document import shown
-from headgate.errors import InputError
+from headgate.errors import InputError, choose
 from headgate.fields import (
     Above0,
     AtLeast0,
@@ -17,7 +17,6 @@ from headgate.fields import (
     Text,
     as_whole,
     choice,
-    choose,
     whole,
     whole_number,
 )
