@@ -70,10 +70,10 @@ class World:
         return orders
 
     def round(self):
-        """As many reports as a round has, and what is ordered at its end."""
+        """As many reports as a round has, and what is ordered: at its end, but for waking, which may be before."""
         orders = [self.tick() for _ in range(self.balancer.options.reports)]
-        assert not any(orders[:-1])
-        return orders[-1]
+        assert all(isinstance(order, Wake) for each in orders[:-1] for order in each)
+        return tuple(order for each in orders for order in each)
 
     def rounds(self, count):
         return [order for _ in range(count) for order in self.round()]

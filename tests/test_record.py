@@ -12,7 +12,22 @@ from hypothesis import strategies as st
 
 from headgate.errors import InputError
 from headgate.monitor.figures import Response
-from headgate.record import NAME, Arrived, Began, Changed, Life, Planned, Ran, Recorder, read
+from headgate.record import (
+    NAME,
+    Arrived,
+    Began,
+    Changed,
+    Follower,
+    Life,
+    Managed,
+    Opened,
+    Planned,
+    Ran,
+    Recorder,
+    begun,
+    read,
+)
+from headgate.record.segments import segments
 
 BEGAN = Began(100.0, "bsd", {"train": {"most": 500, "slice": 0.5}}, 2)
 PLANNED = Planned(100.0, "big", ("big", "small"), "alerts", {"ticks": 0}, a=0.5, b=0.5, S=0.5)
@@ -57,6 +72,8 @@ def test_what_is_read_is_what_was_written(record, tmp_path):
     assert found.ran == (RAN, failed)
     assert found.path == tmp_path / NAME
     assert read(tmp_path / NAME) == found
+    (segment,) = segments(tmp_path)
+    assert replace(read(segment), path=found.path) == found
 
 
 def test_an_entry_may_hold_the_numbers_of_arrays(record):
@@ -79,22 +96,23 @@ def test_entries_of_many_threads_stand_on_lines_of_their_own(tmp_path):
 @given(cut=st.integers(0, 300))
 def test_a_crash_costs_no_more_than_the_line_it_tore(tmp_path_factory, cut):
     folder = tmp_path_factory.mktemp("state")
-    file = folder / NAME
     recorder = Recorder(folder)
     for entry in (BEGAN, PLANNED, RAN, TRAIN, RAN):
         recorder.append(entry)
     recorder.close()
+    (file,) = segments(folder)
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) - cut])
     lines = file.read_bytes().count(b"\n")
     found = read(folder)
-    assert 2 + len(found.arrived) + len(found.ran) == lines
+    assert 3 + len(found.arrived) + len(found.ran) == lines
     again = Recorder(folder)
     for entry in (replace(BEGAN, time=200.0), PLANNED, RAN):
         again.append(entry)
     again.close()
-    assert file.read_bytes().count(b"\n") == lines + 3
-    assert read(folder).began.time == 200.0
+    later = read(folder)
+    assert (later.began.time, len(later.ran), later.arrived) == (200.0, 1, found.arrived)
+    assert read(folder, 104.0) == found
 
 
 def test_the_last_start_counts_and_what_arrived_before_is_kept(record):
@@ -130,6 +148,12 @@ def test_a_unit_has_its_latest_statistics_and_begins_where_it_first_stood(record
     assert found.lives[0].planned == (PLANNED, later)
     assert found.lives[0].stands == {"ticks": 4}
     assert found.ended == 104.0
+
+
+def test_a_run_in_which_nothing_has_run_yet_can_be_looked_at_all_the_same(tmp_path):
+    (tmp_path / "record.jsonl").write_text(LINES["began"])
+    found = begun(tmp_path)
+    assert (found.began.policy, found.lives, found.ran) == ("bsd", (), ())
 
 
 def test_a_stream_that_has_had_no_tuple_is_empty(record):
@@ -215,6 +239,133 @@ def test_a_response_sums_up_its_times(times):
     assert squares == pytest.approx(math.fsum(t * t for t in times))
 
 
+# Segments
+
+
+def runs(n, first=0):
+    """A run of a tuple each, a second after the other, and its train."""
+    for i in range(first, first + n):
+        at = 100.0 + i
+        yield replace(TRAIN, first=i, count=1, at=at, until=at)
+        positions = {"ticks": (i, i + 1)}
+        yield replace(RAN, time=at, started=at, finished=at + 0.5, positions=positions, n=1, results=1)
+
+
+def written(folder, *entries, **sizes):
+    recorder = Recorder(folder, **sizes)
+    for entry in entries:
+        recorder.append(entry)
+    recorder.close()
+
+
+def test_each_segment_is_a_record_by_itself(tmp_path):
+    paused, managed = Changed(100.0, "idle", "paused"), Managed(100.0, {"alerts": 0.5}, {"alerts": 1.0}, {})
+    idle = replace(PLANNED, unit="idle")
+    written(tmp_path, BEGAN, PLANNED, idle, paused, managed, *runs(60), segment=4000)
+    assert len(segments(tmp_path)) > 3
+    served = 0
+    for segment in segments(tmp_path):
+        found = begun(segment)
+        assert (found.began, found.managed, set(found.units)) == (BEGAN, (managed,), {"big", "idle"})
+        big, stopped = found.lives
+        assert big.planned[0].reads == {"ticks": served}
+        assert stopped.away[-1] == (100.0, math.inf)
+        # What waits for the unit that is paused is still there.
+        assert found.streams["ticks"].numbers[0] == 0
+        served += len(found.ran)
+    assert served == 60
+
+
+def test_of_a_long_run_the_latest_part_is_read_and_what_is_around_a_time(tmp_path):
+    written(tmp_path, BEGAN, PLANNED, *runs(60), segment=4000)
+    last = read(tmp_path)
+    numbers = [ran.positions["ticks"][0] for ran in last.ran]
+    assert numbers == list(range(numbers[0], 60))
+    assert numbers[0] > 0
+    assert 100.0 < last.since <= 100.0 + numbers[0]
+    # Two segments that follow each other are one: nothing that the second repeats is there twice.
+    assert (len(last.lives), len(last.lives[0].planned)) == (1, 1)
+    assert last.streams["ticks"].numbers.tolist() == numbers
+    assert last.measured.overall.waiting == 0
+    assert last.measured.overall.utilisation == pytest.approx(len(numbers) * 0.5 / 2 / (last.ended - last.since))
+    first = read(tmp_path, 100.2)
+    assert (first.since, first.ran[0].positions) == (100.0, {"ticks": (0, 1)})
+    assert any(ran.finished == 130.5 for ran in read(tmp_path, 130.2).ran)
+
+
+def test_the_oldest_segments_go(tmp_path):
+    written(tmp_path, BEGAN, PLANNED, *runs(200), segment=2000, kept=10_000)
+    sizes = [segment.stat().st_size for segment in segments(tmp_path)]
+    assert len(sizes) >= 3
+    assert sum(sizes[:-1]) <= 10_000
+    assert read(tmp_path).ran[-1].positions == {"ticks": (199, 200)}
+    assert begun(tmp_path, 0.0).since > 100.0
+
+
+def test_a_run_that_ends_after_its_unit_has_gone_and_the_segment_is_full_is_no_mistake(tmp_path):
+    other = replace(PLANNED, unit="other", time=100.0)
+    written(tmp_path, BEGAN, PLANNED, other, Changed(100.0, "other", "removed"), *runs(30), segment=3000)
+    written(tmp_path, replace(RAN, unit="other"))
+    assert len(read(tmp_path).lives) == 1
+    late = segments(tmp_path)[-2]
+    with late.open("ab") as file:
+        file.write(LINES["ran"].replace('"big"', '"other"').encode())
+    assert "other" not in read(late).units
+
+
+def test_a_start_that_was_not_yet_and_a_segment_that_was_never_opened_are_passed_over(tmp_path):
+    written(tmp_path, BEGAN, PLANNED, TRAIN, RAN)
+    before = read(tmp_path)
+    (tmp_path / NAME / "00000002.new").write_text('{"opened":{"time":1')
+    written(tmp_path, replace(TRAIN, first=4))
+    assert len(segments(tmp_path)) == 2
+    assert read(tmp_path) == before
+    again = Recorder(tmp_path)
+    for entry in (replace(BEGAN, time=200.0), replace(PLANNED, reads={"ticks": 4}), RAN):
+        again.append(entry)
+    again.close()
+    # Trains that came while nobody ran are handed on from start to start.
+    assert [train.first for train in read(tmp_path).arrived] == [0, 4]
+
+
+def test_a_record_of_one_file_is_read_and_goes_on_in_segments(tmp_path):
+    written(tmp_path, BEGAN, PLANNED, TRAIN, RAN)
+    (segment,) = segments(tmp_path)
+    lines = segment.read_text().splitlines(keepends=True)
+    segment.unlink()
+    (tmp_path / "record.jsonl").write_text("".join(lines[1:]))
+    old = read(tmp_path)
+    assert (old.path, old.since, len(old.ran)) == (tmp_path / "record.jsonl", 100.0, 1)
+    written(tmp_path, replace(BEGAN, time=200.0), PLANNED, RAN)
+    assert (read(tmp_path).began.time, read(tmp_path).arrived) == (200.0, (TRAIN,))
+    assert read(tmp_path, 103.0) == old
+
+
+def test_who_follows_sees_each_entry_once_over_all_segments(tmp_path):
+    follower, seen = Follower(tmp_path), []
+    assert follower.look() == []
+    entries = [BEGAN, PLANNED, *runs(40), replace(BEGAN, time=200.0), PLANNED, *runs(40, 100)]
+    recorder = Recorder(tmp_path, segment=1500)
+    for i, entry in enumerate(entries):
+        recorder.append(entry)
+        if i % 7 == 0:
+            seen += follower.look()
+    recorder.close()
+    seen += follower.look()
+    assert [entry for entry in seen if not isinstance(entry, Opened)] == entries
+
+
+def test_who_follows_takes_the_end_of_a_line_as_it_comes(tmp_path):
+    written(tmp_path, BEGAN, PLANNED)
+    (segment,) = segments(tmp_path)
+    whole = segment.read_bytes()
+    segment.write_bytes(whole[:-20])
+    follower = Follower(tmp_path)
+    assert follower.look()[-1] == BEGAN
+    segment.write_bytes(whole)
+    assert follower.look() == [PLANNED]
+
+
 LINES = {
     "began": '{"began":{"time":1,"policy":"bsd","options":{},"lanes":1}}\n',
     "ran": json.dumps(
@@ -242,7 +393,7 @@ LINES = {
     ],
 )
 def test_a_file_that_is_no_record_is_refused_with_the_line(tmp_path, text, said):
-    (tmp_path / NAME).write_bytes(text if isinstance(text, bytes) else text.encode())
+    (tmp_path / "record.jsonl").write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError) as caught:
         read(tmp_path)
     assert said in str(caught.value)
@@ -250,5 +401,5 @@ def test_a_file_that_is_no_record_is_refused_with_the_line(tmp_path, text, said)
 
 @pytest.mark.parametrize("name", ["", "no/such/folder"])
 def test_a_folder_without_a_record_is_refused(tmp_path, name):
-    with pytest.raises(InputError, match=f"a run's state folder has its {NAME}"):
+    with pytest.raises(InputError, match="a run's state folder has its record"):
         read(tmp_path / name)

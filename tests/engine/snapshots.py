@@ -17,7 +17,16 @@ NOW = 1_000_000.0
 
 
 def stream(name="ticks", **given):
-    known = {"status": "running", "tuples": 0, "rate": 0.0, "late": 0, "rejected": {}, "trains": 0, "bytes": 0}
+    known = {
+        "status": "running",
+        "tuples": 0,
+        "rate": 0.0,
+        "late": 0,
+        "rejected": {},
+        "trains": 0,
+        "pending": 0,
+        "bytes": 0,
+    }
     return _made(StreamStatus, name=name, **{**known, **given})
 
 
@@ -28,6 +37,7 @@ def query(name="big", **given):
 
 def query_class(name, **given):
     known = {"priority": 1.0, "drop": 0.0, "offered": 0, "processed": 0, "shed": 0, "pending": 0, "results": 0}
+    known |= {"oldest_wait": 0.0, "queries": 0}
     return _made(ClassStatus, name=name, **{**known, **given})
 
 
@@ -42,11 +52,16 @@ def table(name, problem=None):
 
 def snapshot(streams=(), queries=(), tables=(), lanes=(("lane-1", None),), classes=None, deadlines=(), **accounting):
     known = {"tuples": 0, "rejected": 0, "late": 0, "results": 0, "runs": 0, "utilisation": 0.0}
-    done = _made(Accounting, **{**known, "overhead_per_run": 0.0, **accounting})
+    done = _made(Accounting, **{**known, "overhead_per_run": 0.0, **_sums(queries), **accounting})
     busy = tuple(LaneStatus(*lane) for lane in lanes)
     of = [query_class(name) for name in dict.fromkeys(each.cls for each in queries)] if classes is None else classes
     parts = (tuple(each) for each in (streams, tables, of, queries, deadlines))
     return asdict(Snapshot(NOW, 12.0, "bsd", *parts, busy, done))
+
+
+def _sums(queries):
+    oldest = max((each.oldest_wait for each in queries), default=0.0)
+    return {"pending": sum(each.pending for each in queries), "oldest_wait": oldest, "queries": len(queries)}
 
 
 def _made(kind, **known):

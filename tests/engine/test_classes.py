@@ -14,7 +14,7 @@ import pytest
 from engine.live import SECOND, Fed, caught_up, column, until
 from headgate import Engine, InputError, Shed
 from headgate import sink as sinks
-from headgate.engine.log.stream import STAMP
+from headgate.engine.log.files import STAMP
 from headgate.engine.reader import seed_of
 from headgate.policy.protocol import Why
 from headgate.shed.droppers import Random, Stratified

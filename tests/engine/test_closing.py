@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import asdict
 
 import pytest
 from rich.console import Console
@@ -82,6 +83,21 @@ def test_the_closing_tables_have_classes_streams_and_what_went_wrong():
     assert "stream other (failed): gone" in lines
     assert "query b (paused): a timeout" in lines
     assert "table symbols: no such file" in lines
+
+
+def test_the_closing_tables_say_what_of_the_refresh_budget_was_used():
+    spent = {"policy": "profile", "budget": 12.0, "unit": "refreshes", "period": 10.0, "used": 18.0, "allowed": 24.0}
+    kept = asdict(table("symbols")) | {"refreshes": 130, "changed": 5, "failures": 0, "perceived": 0.9}
+    kept |= {"max_age": 20.0, "allowed_age": 30.0}
+    found = snapshot() | {"tables": [kept], "refreshing": spent | {"perceived": 0.9, "gain": 0.0042, "swaps": 5}}
+    lines = [" ".join(each.split()) for each in printed(found).splitlines()]
+    at = lines.index("one more refresh a minute would add 0.4 points")
+    assert lines[at - 1] == "tables by profile: 12 refreshes in 10 s · 75 % used · joins see 90 % fresh"
+    # A look that finds nothing new counts as a refresh here, and takes a tenth of one.
+    assert lines[at + 1] == "table age fresh joins see lookups refreshes changed failed"
+    assert lines[at + 2].startswith("symbols")
+    assert lines[at + 2].endswith("130 5 0")
+    assert "table symbols: up to 30 s old, instead of 20 s: the budget allows no more refreshes" in lines
 
 
 def test_the_closing_tables_say_what_was_promised_and_what_was_dropped_for_it():

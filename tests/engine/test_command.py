@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 from engine.snapshots import query, snapshot, stream
 from headgate.cli import app
 from headgate.engine import status
-from headgate.engine.command import STATUS, run
+from headgate.engine.command.run import run
+from headgate.engine.command.top import STATUS
 from headgate.engine.engine import Engine
 
 TINY = """\
@@ -182,7 +183,7 @@ def test_explain_prints_what_it_finds_and_leaves_nothing_behind(tmp_path):
     )
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)
-    assert {"pipeline", "fuse", "resident", "units", "queries", "classes", "graphs"} == found.keys()
+    assert {"pipeline", "fuse", "resident", "units", "queries", "classes", "graphs", "deadlines"} == found.keys()
     assert (found["pipeline"], found["fuse"], found["resident"]) == ("alerts", True, True)
     assert [(unit["queries"], len(unit["shapes"])) for unit in found["units"]] == [(20, 1)]
     assert [query["name"] for query in found["queries"]] == [*(f"alerts_{i + 1:06}" for i in range(20)), "top"]
@@ -204,13 +205,14 @@ def test_the_schema_of_pipeline_files_is_printed():
         (["run", "FILE", "--for", "soon"], "--for is a finite time above 0"),
         (["run", "FILE", "--for", "0s"], "--for is a finite time above 0"),
         (["run", "FILE", "--policy", "bds"], "a known policy; got 'bds'. Did you mean 'bsd'?"),
+        (["run", "FILE", "--policy", "cqcc"], "a known policy; got 'cqcc'. Did you mean 'cqc'?"),
         (["run", "FILE", "--state", "FILE"], "a state folder that can be written; got"),
         (["run", "FILE", "--lanes", "many"], "--lanes is auto, jobs or a number; got 'many'."),
         (["run", "FILE", "--lanes", "0"], "--lanes is auto, jobs or a number; got '0'."),
         (["run", "BROKEN"], "broken.yaml:1:1"),
         (["explain", "absent.yaml"], "absent.yaml"),
         (["explain", "BROKEN"], "broken.yaml:1:1"),
-        (["explain", "EMPTY"], "a run's state folder has its record.jsonl; got '"),
+        (["explain", "EMPTY"], "a run's state folder has its record; got none in '"),
         (["explain", "FILE", "--at", "5s"], "--at is about a run; got '"),
         (["top", "absent"], "a state folder has a status.json; got absent (No such file or directory)."),
         (["top", "EMPTY"], "status.json is written by an engine; got no JSON."),

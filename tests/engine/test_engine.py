@@ -6,7 +6,7 @@ from engine.live import Fed, column, counts, train
 from headgate import Engine, InputError, Train
 from headgate import sink as sinks
 from headgate import source as sources
-from headgate.engine.log.stream import STAMP
+from headgate.engine.log.files import STAMP
 from headgate.record import read
 
 ROWS = sources.rows([train(0, 3), train(3, 5)])
@@ -204,7 +204,7 @@ def test_a_restart_with_another_query_or_stream_of_the_name_is_refused_and_a_rem
         with pytest.raises(InputError, match=r"stream .s. has the columns and times .*; got another delay"):
             engine.stream("s", ROWS, event_time="t", delay=1)
         engine.stream("s", ROWS, event_time="t")
-        with pytest.raises(InputError, match=r"got another sql\. Remove it first"):
+        with pytest.raises(InputError, match=r"got another sql\. .* or remove it first"):
             engine.query("q", "SELECT v FROM s WHERE v > 2")
         with pytest.raises(InputError, match="got another window, time"):
             engine.query("q", "SELECT v FROM s", window="1s", time="arrival")
@@ -222,13 +222,13 @@ def test_trains_go_once_nobody_needs_them_and_are_kept_for_queries_that_are_not_
         log = engine._streams["s"].log
         for first in range(0, 12, 3):
             log.append(train(first, 3), {"next": first + 3})
-        engine._chores()
+        engine._tidying.look_around()
         assert [t.first for t in log.trains] == [0, 3, 6, 9]
         engine.pause("q")
     with Engine(spark, tmp_path) as engine:
         engine.stream("s", source, event_time="t")
         log = engine._streams["s"].log
-        engine._chores()
+        engine._tidying.look_around()
         assert [t.first for t in log.trains] == [0, 3, 6, 9]
         engine.query("q", "SELECT v FROM s")
         source.end()
@@ -237,6 +237,6 @@ def test_trains_go_once_nobody_needs_them_and_are_kept_for_queries_that_are_not_
     with Engine(spark, tmp_path) as engine:
         engine.stream("s", source, event_time="t")
         engine.query("q", "SELECT v FROM s")
-        engine._chores()
+        engine._tidying.look_around()
         assert len(engine._streams["s"].log.trains) == 1
         assert read(tmp_path).began.policy == "fcfs"

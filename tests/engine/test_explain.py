@@ -3,7 +3,7 @@
 import datetime as dt
 import io
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pyarrow as pa
 import pytest
@@ -12,9 +12,11 @@ from rich.console import Console
 from headgate import Engine
 from headgate.engine import sink, source
 from headgate.engine.explain import explained, shown, text
+from headgate.engine.explain.explanation import Due
 from headgate.engine.explain.written import lookups, shape
 from headgate.engine.kernel.ir import Call, Column, Grouping, Literal, Lookup, Parameter, Part, Segment
 from headgate.model.classes import QueryClass
+from headgate.model.deadlines import Deadline
 from headgate.model.qos import LatencyGraph
 
 A, B, NAME = Column("a", "int"), Column("b", "int"), Column("name", "string")
@@ -160,6 +162,25 @@ def test_qos_graphs_are_said_with_the_queries_that_have_them(queries):
     for part in shown(found):
         console.print(part)
     assert "1 at 0 s, 1 at 500 ms, 0 at 2 s" in " ".join(console.file.getvalue().split())
+
+
+def test_deadlines_are_said_the_shortest_first_and_who_lets_others_in_between(queries):
+    assert explained(queries).deadlines == ()
+    given = {"sums": Deadline(10.0, 2.0, 2.0, 5.0), "top": Deadline(10.0, 10.0, 1.0)}
+    due = [query for query in queries if query.name in given]
+    plain = [query.draft for query in due]
+    for query in due:
+        query.draft = replace(query.draft, deadline=given[query.name])
+    try:
+        found = explained(queries)
+    finally:
+        for query, draft in zip(due, plain, strict=True):
+            query.draft = draft
+    assert found.deadlines == (Due("top", "10s", 1.0, 1.0, False), Due("sums", "10s every 2s", 2.0, 5.0, True))
+    console = Console(file=io.StringIO(), width=100)
+    for part in shown(found):
+        console.print(part)
+    assert "top 10s 1 s 1 no sums 10s every 2s 2 s 5 yes" in " ".join(console.file.getvalue().split())
 
 
 def test_what_is_shared_is_said_with_the_number_of_queries(queries):

@@ -13,9 +13,9 @@ from headgate import Engine, Shed
 from headgate.cli import app
 from headgate.engine.explain.lost import of_query, of_tuple
 from headgate.engine.explain.moment import Moments
-from headgate.engine.explain.run import of_run
+from headgate.engine.explain.run import around, of_run
 from headgate.engine.explain.told import told
-from headgate.engine.explain.when import moment
+from headgate.engine.explain.when import meant
 from headgate.engine.reader import Utility, seed_of
 from headgate.errors import InputError
 from headgate.model.operator import Cost
@@ -33,6 +33,7 @@ from headgate.record import (
     Ran,
     Reason,
     Recorder,
+    Reduced,
     Refused,
     read,
 )
@@ -204,17 +205,45 @@ def test_a_query_with_a_deadline_says_why_it_was_late_and_one_that_was_refused_w
 
     late = iterated(2.0, missed=True, why="0.40 s late: its own work took 0.80 s")
     refused = Refused(START + 2, "greedy", "it needs 120 % of a lane. Ask for less.")
-    moments = Moments(write(*RUN, iterated(1.0, missed=False), late, refused))
+    reduced = Reduced(START, "dear", "With 'dear' 'other' would be late.")
+    moments = Moments(write(*RUN, iterated(1.0, missed=False), late, refused, reduced))
     found = of_query(moments, "dear", START + 4)
+    assert found.reduced == reduced
     assert (found.iterations, found.missed, found.iterated) == (2, 1, late)
     assert of_query(moments, "dear", START + 2.5).missed == 0
     asked = of_query(moments, "greedy", START + 4)
     assert (asked.refused, asked.unit) == (refused, None)
 
 
+def test_of_a_query_with_a_deadline_waits_what_came_since_its_last_window_that_is_done(write):
+    def window(end):
+        at, begin = START + end, START + end + 0.2
+        # Which tuples a run read the record does not say: windows may overlap.
+        piece = Ran(at, "due", {}, 10, begin, begin + 0.3, 0, 1, Response(), "earliest deadline", {})
+        return piece, Iterated("due", at, at, begin, begin + 0.3, at + 1, 10, 1.0, 0.3, 0.3, 1, 0, 0, missed=False)
+
+    due = planned("due", "alerts", 0.01, 0.001, windows=True)
+    other = planned("other", "boards", 0.01, 0.001)
+    served = ran("other", 4.6, 4.6, 4.7, (0, 50))
+    moments = Moments(write(due, other, *TRAINS, *window(1.5), *window(3.5), served))
+
+    def waiting(seconds):
+        return {each.unit: (each.pending, each.wait) for each in moments.waiting(START + seconds)}
+
+    assert waiting(1.2)["due"] == (20, pytest.approx(1.2))
+    assert "due" not in waiting(1.6)
+    assert "due" not in waiting(2.0 - 1e-6)
+    assert waiting(3.2)["due"] == (20, pytest.approx(1.2))
+    assert waiting(4.5) == {"due": (10, pytest.approx(0.5)), "other": (50, pytest.approx(4.5))}
+    (lane,) = moments.at(START + 4.8).lanes
+    assert [(each.unit, each.pending) for each in lane.others] == [("due", 10)]
+
+
 def test_what_is_not_in_the_run_is_refused(write):
     moments = Moments(write(*RUN))
-    with pytest.raises(InputError, match=r"a query of the run; got 'chaep'\. There are cheap, dear"):
+    with pytest.raises(
+        InputError, match=r"a query of the run; got 'chaep'\. Did you mean 'cheap'\? Choose one of cheap, dear"
+    ):
         of_query(moments, "chaep", START)
     with pytest.raises(InputError, match=r"a stream that a unit of the run reads; got 'tocks'\. Choose ticks"):
         of_tuple(moments, "tocks", 1)
@@ -273,17 +302,40 @@ def test_a_moment_is_a_clock_time_or_seconds_from_either_end(write):
     recorded = write(*RUN)
     end = recorded.ended
     assert end == START + 4
-    assert moment(None, recorded) == end
-    assert moment("2.5s", recorded) == moment("2.5", recorded) == START + 2.5
-    assert moment("-1500ms", recorded) == end - 1.5
+    assert meant("2.5s", recorded) == meant("2.5", recorded) == START + 2.5
+    assert meant("-1500ms", recorded) == end - 1.5
     clock = datetime.fromtimestamp(START + 3).astimezone()
-    assert moment(clock.isoformat(), recorded) == moment(clock.strftime("%H:%M:%S"), recorded) == START + 3
+    assert meant(clock.isoformat(), recorded) == meant(clock.strftime("%H:%M:%S"), recorded) == START + 3
 
 
 @pytest.mark.parametrize("text", ["5min", "-9s", "noon", "12:99", "", "2001-01-01T10:00"])
-def test_a_moment_outside_the_run_or_of_no_sense_is_refused(write, text):
-    with pytest.raises(InputError):
-        moment(text, write(*RUN))
+def test_a_moment_outside_the_run_or_of_no_sense_is_refused(write, tmp_path, text):
+    write(*RUN)
+    with pytest.raises(InputError, match="moment of"):
+        around(tmp_path, text)
+
+
+def test_a_moment_is_looked_up_in_the_part_of_the_record_that_has_it(tmp_path):
+    recorder = Recorder(tmp_path, segment=600)
+    recorder.append(Began(START - 50, "fcfs", {}, 1))
+    for entry in (planned("old", "alerts", 0.01, 0.1), ran("old", -49, -49, -48, (0, 5))):
+        recorder.append(entry)
+    recorder.append(Began(START, "bsd", {"train": {"most": 100, "slice": 10.0}}, 1))
+    recorder.append(planned("cheap", "alerts", 0.01, 0.1))
+    for i in range(40):
+        recorder.append(Arrived("ticks", i, 1, START + i, START + i))
+        recorder.append(ran("cheap", i, i, i + 0.5, (i, i + 1)))
+    recorder.close()
+    latest = read(tmp_path)
+    assert START < latest.since < latest.ended == START + 39.5
+    assert latest.measured.overall.waiting == 0
+    for at, policy, n in (("-1s", "bsd", 38), ("5.2s", "bsd", 5), ("38.2", "bsd", 38)):
+        recorded, time = around(tmp_path, at)
+        (lane,) = of_run(recorded, time)["moment"].lanes
+        assert (recorded.began.policy, lane.decided) == (policy, START + n)
+    before = datetime.fromtimestamp(START - 48.5).astimezone()
+    recorded, time = around(tmp_path, before.isoformat())
+    assert (recorded.began.policy, of_run(recorded, time)["moment"].lanes[0].unit) == ("fcfs", "old")
 
 
 # The command

@@ -155,6 +155,29 @@ def test_windows_that_close_at_the_same_time_close_in_several_runs_if_that_takes
         assert rows(other) == rows(one)
 
 
+def test_windows_that_are_left_open_wait_since_they_could_close_and_close_before_later_ones(place):
+    queries = [place.live(name, WINDOWED[name], Window(4_000_000, 4_000_000)) for name in ("counted", "all")]
+    unit, lane = place.unit(queries), SlowToClose()
+
+    def read(*times):
+        feed(place.log, [times])
+        assert run(unit, 100, lane, place.manifest).error is None
+        unit.commit(place.manifest)
+        ends = [query.sink.table().column("window_end").to_pylist() for query in queries]
+        return [sorted({end.timestamp() for end in each}) for each in ends]
+
+    assert read(1_000_000, 5_000_000) == [[4.0], []]
+    closable = place.log.oldest(1)
+    assert unit.waiting(1e12).oldest == closable
+    feed(place.log, [[6_000_000]])
+    assert place.log.oldest(2) > closable
+    assert (unit.waiting(1e12).pending, unit.waiting(1e12).oldest) == (1, closable)
+    assert read(9_000_000) == [[4.0], [4.0, 8.0]]
+    assert read(13_000_000) == [[4.0, 8.0, 12.0], [4.0, 8.0]]
+    assert read(14_000_000) == [[4.0, 8.0, 12.0], [4.0, 8.0, 12.0]]
+    assert unit.waiting(1e12).pending == 0
+
+
 def test_a_crash_between_two_commits_repeats_what_was_in_memory_only(place):
     first, second = (
         place.live("a", QUERIES["everything"], sink=Held()),

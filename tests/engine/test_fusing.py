@@ -8,7 +8,7 @@ from engine.live import Fed, caught_up, column, until
 from engine.log.logs import feed
 from engine.test_fused import QUERIES, TIMES, place, views  # noqa: F401 - fixtures
 from headgate import Engine
-from headgate.engine.fusing import Fuser, by_traversal, grouped
+from headgate.engine.fusing import Fuser, Load, by_traversal, grouped, meet_again
 from headgate.engine.running import run
 from headgate.engine.scheduler import Scheduler
 from headgate.model.operator import Cost
@@ -143,6 +143,28 @@ def test_a_superbox_is_its_members_by_shape():
 
 def test_alike_queries_are_one_piece_of_work():
     assert names(grouped(queries("aab"), measured(1e-3, 1.0, 0.5, 0.5, 0.8), 100, 1e-3)) == [["q0", "q1"], ["q2"]]
+
+
+@pytest.mark.parametrize(("works", "meet"), [([0.3, 0.1], True), ([0.3, 0.3], False), ([0.9, 0.9], False)])
+def test_units_meet_again_once_their_work_is_far_below_what_took_them_apart(works, meet):
+    assert meet_again([Load(None, 100, 0.1, work) for work in works]) == meet
+
+
+def test_an_engine_fuses_units_again_that_were_kept_apart_and_have_little_work(spark, tmp_path):
+    source = Fed()
+    with Engine(spark, tmp_path, lanes="jobs") as engine:
+        engine.stream("s", source)
+        engine.query("even", "SELECT v FROM s WHERE v % 2 = 0")
+        engine.query("third", "SELECT v FROM s WHERE v % 3 = 0")
+        engine.start("bsd", fuse=False)
+        engine.switch("bsd", fuse=True)
+        engine._placing._fuser._kept_apart |= {"even", "third"}
+
+        def units():
+            source.feed(1)
+            return {query.unit for query in engine.status().queries}
+
+        until(lambda: len(units()) == 1)
 
 
 @pytest.mark.parametrize("lanes", ["jobs", {"jobs": 1, "resident": 1}])

@@ -1,13 +1,20 @@
 """Where an instance of a query ends: behind what it has given out, and not before the next one can be there."""
 
+import json
+from collections import Counter
+from itertools import chain
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.log.logs import feed, opened, table
+from headgate import Engine, sink, source
+from headgate.bench.rack import results
 from headgate.engine.evaluation.closed import ClosedWindows
-from headgate.engine.log.manifest import Progress
+from headgate.engine.log.progress import Progress
 from headgate.engine.moving import HANDOVER, handed_over, last_window
 from headgate.engine.windows import ENDED, NEVER, Window
 
@@ -74,3 +81,26 @@ def test_windows_over_rows_stop_where_they_should(tmp_path):
     windows.until = 5
     assert windows.next(Progress(cursors={"s": 0}, closed=4)).end == 5
     assert windows.next(Progress(cursors={"s": 0}, closed=5)) is None
+
+
+def parquet_rows(folder):
+    return results(folder / "out")
+
+
+def json_rows(folder):
+    lines = chain.from_iterable(file.read_text().splitlines() for file in folder.glob("out.*.jsonl"))
+    return Counter((json.loads(line)["v"],) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("kind", "out", "read"), [(sink.parquet, "out", parquet_rows), (sink.jsonl, "out.jsonl", json_rows)]
+)
+def test_the_rest_of_an_instance_goes_where_the_query_writes_under_whatever_name_it_runs(
+    spark, tmp_path, kind, out, read
+):
+    for name, label in (("q", "000001"), ("q__tail2", "000002")):
+        with Engine(spark, tmp_path / label, lanes={"jobs": 1, "resident": 0}) as engine:
+            engine.stream("s", source.rows(pa.table({"v": [1, 2, 3]})))
+            engine.query(name, "SELECT v FROM s", sink=kind(tmp_path / out), instance=label, of="q")
+            engine.run()
+    assert read(tmp_path) == Counter({(1,): 2, (2,): 2, (3,): 2})

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from engine.live import Fed
-from engine.snapshots import deadline, query, query_class, snapshot, stream
+from engine.snapshots import deadline, query, query_class, snapshot, stream, table
 from headgate import Engine, InputError
 from headgate.engine.notebook import given_as, html, show
 
@@ -19,14 +19,15 @@ def test_a_page_has_a_table_for_whatever_there_is():
         snapshot(
             [stream("ticks")],
             [query("big")],
-            classes=[query_class("alerts", share=0.5)],
+            [table("symbols", "symbols.csv: no such file")],
+            classes=[query_class("alerts", delay_target=0.5)],
             deadlines=[deadline("vwap")],
         )
     )
     assert [part.partition("<")[0] for part in found.split("<caption>")[1:]] == [
-        *("classes", "queries with a deadline", "queries", "streams"),
+        *("classes", "queries with a deadline", "queries", "streams", "tables"),
     ]
-    assert all(name in found for name in ("alerts", "vwap", "big", "ticks"))
+    assert all(name in found for name in ("alerts", "vwap", "big", "ticks", "symbols", "no such file"))
 
 
 def test_what_is_empty_is_not_shown():

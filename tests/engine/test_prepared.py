@@ -138,6 +138,12 @@ def test_what_spark_cannot_plan_is_refused_in_a_line(setting):
     assert "\n" not in str(refused.value)
 
 
+def test_of_a_column_that_there_is_not_the_nearest_is_named_and_none_of_our_own(setting):
+    with pytest.raises(InputError, match=r"'kk', which is no column here\. Did you mean 'k'\?") as refused:
+        setting.views.prepare("SELECT kk, _position FROM __s", {"s": ["_position"]})
+    assert "_" not in str(refused.value)
+
+
 def test_last_columns_are_cast_by_position_whatever_their_names(setting):
     types = pa.schema([("x", pa.float64()), ("x", pa.string())])
     plan = setting.views.prepare("SELECT k, sum(v) AS a, count(*) AS a FROM s GROUP BY k", {"s": ["k", "v"]}, types)

@@ -1,14 +1,15 @@
 """QoS graphs on an engine: whose graph a query has, who decides by them, and what results were worth."""
 
-import json
+import threading
+from dataclasses import asdict
 
 import pytest
 
 from engine.live import Fed, until
-from headgate import Engine, InputError, LatencyGraph, LossGraph, Shed
+from headgate import Engine, InputError, LatencyGraph, LossGraph, Shed, sink
 from headgate.engine.evaluation.protocol import Waiting
 from headgate.engine.units import MOST_GRAPHS, model
-from headgate.record import NAME as RECORD
+from headgate.record import Follower, Planned, Ran, read
 
 ALL = "SELECT v FROM s"
 ALWAYS, HALF, NEVER = [(0, 1), ("1h", 1), ("2h", 0)], [(0, 0.5)], [(0, 0)]
@@ -25,8 +26,7 @@ def engine(spark, tmp_path):
 
 
 def recorded(engine, kind):
-    entries = [json.loads(line) for line in (engine.state / RECORD).read_text().splitlines()]
-    return [entry[kind] for entry in entries if kind in entry]
+    return [asdict(entry) for entry in Follower(engine.state).look() if isinstance(entry, kind)]
 
 
 def status(engine):
@@ -91,15 +91,31 @@ def test_a_mistake_in_a_graph_is_told_before_anything_has_changed(engine, given,
     assert not engine.queries
 
 
-def test_a_policy_sees_the_different_graphs_of_a_unit_the_first_critical_points_first(engine):
+def test_a_policy_sees_the_graphs_of_a_unit_each_for_as_many_queries_as_have_it(engine):
+    for i in range(7):
+        engine.query(f"q{i}", ALL, qos=[(0, 1), ("2s" if i % 3 else "1s", 0)])
+    engine.query("plain", ALL)
+    engine.start()
+    (unit,) = engine._scheduler.units
+    first, second = LatencyGraph(((0, 1), (1, 0))), LatencyGraph(((0, 1), (2, 0)))
+    assert model(unit, 0).graphs == (first.times(3), second.times(4))
+    engine.remove("q1")
+    engine.remove("q3")
+    assert model(unit, 0).graphs == (first.times(2), second.times(3))
+
+
+def test_of_many_different_graphs_a_policy_sees_some_that_are_worth_as_much_the_first_critical_points_first(engine):
     for i in range(2 * (MOST_GRAPHS + 2)):
         engine.query(f"q{i}", ALL, qos=[(0, 1), (f"{100 - i // 2}s", 0)])
     engine.start()
     (unit,) = engine._scheduler.units
-    assert [graph.deadline for graph in model(unit, 0).graphs] == [91.0 + i for i in range(MOST_GRAPHS)]
+    seen = model(unit, 0).graphs
+    assert [(graph.deadline, graph.best) for graph in seen] == [
+        *((91.0, 2), (92.0, 2), (93.0, 2), (94.0, 4), (96.0, 2), (97.0, 2), (98.0, 2), (99.0, 4))
+    ]
     engine.remove("q19")
     engine.remove("q18")
-    assert [graph.deadline for graph in model(unit, 0).graphs] == [92.0 + i for i in range(MOST_GRAPHS)]
+    assert sum(graph.best for graph in model(unit, 0).graphs) == 2 * (MOST_GRAPHS + 1)
 
 
 # Who decides.
@@ -123,7 +139,7 @@ def test_where_classes_are_named_they_decide_and_graphs_inside_a_class_if_that_i
     assert engine.status().policy == "cqc"
     engine.switch("cqc", inner="qos")
     through(engine, 10)
-    assert {"class", "credit", "slope", "slack", "eol"} <= recorded(engine, "ran")[-1]["terms"].keys()
+    assert {"class", "credit", "slope", "slack", "eol"} <= recorded(engine, Ran)[-1]["terms"].keys()
 
 
 @pytest.mark.parametrize("policy", ["qos", "slope-slack", "bucketing", "fixed-priority"])
@@ -133,7 +149,7 @@ def test_decisions_are_recorded_with_the_terms_of_the_graph(engine, policy):
     engine.start(policy, fuse=False)
     through(engine, 10, 20)
     assert {name: each.results for name, each in status(engine).items()} == {"a": 30, "b": 15}
-    ran = recorded(engine, "ran")
+    ran = recorded(engine, Ran)
     assert all({"slope", "slack", "eol", "ect"} <= each["terms"].keys() for each in ran)
     of_a = next(each["terms"] for each in ran if each["unit"] == "a")
     assert of_a["slope"] == 0.0
@@ -156,7 +172,7 @@ def test_whose_critical_point_comes_first_runs_first(engine):
     engine._scheduler.call(free)
     engine.source.end()
     assert engine.wait(60)
-    assert [each["unit"] for each in recorded(engine, "ran")][:2] == ["tight", "loose"]
+    assert [each["unit"] for each in recorded(engine, Ran)][:2] == ["tight", "loose"]
 
 
 def test_a_run_that_is_hardly_worth_its_overhead_waits_for_a_part_of_the_time_to_the_critical_point(engine):
@@ -169,7 +185,7 @@ def test_a_run_that_is_hardly_worth_its_overhead_waits_for_a_part_of_the_time_to
     engine.start("qos", fuse=False, shed="none")
     scheduler = engine._scheduler
     # Without a critical point, or a graph, nobody knows how long it may wait.
-    due = dict(zip([unit.name for unit in scheduler.units], scheduler._due, strict=True))
+    due = dict(zip([unit.name for unit in scheduler.units], scheduler.plan.due, strict=True))
     assert due == {"tight": 1.0, "loose": 4.0, "level": 0.0, "other": 0.0}
     now = 1000.0
     queues = [Waiting(1, now - 0.05, 0) for _ in scheduler.units]
@@ -208,9 +224,11 @@ def test_what_results_were_worth_is_shown_by_query_and_over_all(engine):
     assert seen.average == pytest.approx((1 + 0.5 + 0 + 1 + 0.25) / 5)
     assert seen.per_result == pytest.approx((1000 + 500 + 0 + 100 + 250) / 4100)
     assert seen.recent is not None
-    assert sum(each["utility"] or 0.0 for each in recorded(engine, "ran")) == pytest.approx(1850)
-    planned = [tuple(map(tuple, points)) for each in recorded(engine, "planned") for points in each["graphs"]]
+    assert sum(each["utility"] or 0.0 for each in recorded(engine, Ran)) == pytest.approx(1850)
+    planned = [tuple(map(tuple, points)) for each in recorded(engine, Planned) for points in each["graphs"]]
     assert ((0.0, 0.5),) in planned
+    assert 5 in {each["valued"] for each in recorded(engine, Planned)}
+    assert read(engine.state).measured.overall.qos == pytest.approx(seen.average)
 
 
 def test_figures_begin_anew_with_another_policy_and_go_with_a_query_that_is_removed(engine):
@@ -225,6 +243,33 @@ def test_figures_begin_anew_with_another_policy_and_go_with_a_query_that_is_remo
     engine.switch("bsd")
     assert engine.status().qos is None
     assert status(engine)["half"].qos is None
+
+
+def test_a_query_that_is_removed_during_its_run_does_not_come_back_into_the_average(engine):
+    began, go = threading.Event(), threading.Event()
+    engine.query("half", ALL, qos=HALF)
+    engine.query("slow", ALL, qos=NEVER, sink=sink.callback(lambda *_: began.set() or go.wait(60)))
+    engine.start("qos", fuse=False)
+    engine.source.feed(10)
+    assert began.wait(60)
+    removing = threading.Thread(target=engine.remove, args=("slow",))
+    removing.start()
+    until(lambda: engine.queries["slow"].status == "paused")
+    go.set()
+    removing.join(60)
+    until(lambda: engine.status().qos is not None and engine.status().qos.results == 10)
+    assert engine.status().qos.average == engine.status().qos.per_result == 0.5
+
+
+def test_the_worth_of_results_is_told_by_class_of_the_queries_that_have_a_graph(engine):
+    engine.query_class("mixed")
+    engine.query_class("plain")
+    for name, graph in (("half", HALF), ("never", NEVER), ("none", None)):
+        engine.query(name, ALL, cls="mixed", qos=graph)
+    engine.query("other", ALL, cls="plain")
+    engine.start("qos")
+    through(engine, 10)
+    assert {each.name: each.qos for each in engine.status().classes if each.queries} == {"mixed": 0.25, "plain": None}
 
 
 def test_what_a_loss_graph_makes_of_the_share_that_was_kept_is_shown(engine):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.log.logs import feed, opened, told, windows_of
 from headgate.engine.evaluation.protocol import stream_input
-from headgate.engine.log.stream import write
+from headgate.engine.log.files import write
 from headgate.engine.reader import JobInput, panes, tuples
 
 COLUMNS = ["v", "_time", "_position", "_pane", "_late"]

@@ -1,4 +1,3 @@
-import json
 import threading
 
 import pytest
@@ -7,7 +6,7 @@ from engine.live import Fed, caught_up, column, counts, until
 from headgate import Engine, InputError
 from headgate import sink as sinks
 from headgate.policy.registry import POLICIES
-from headgate.record import NAME, read
+from headgate.record import Changed, Follower, read
 
 EVEN = "SELECT v FROM s WHERE v % 2 = 0"
 ALL = "SELECT v, k FROM s"
@@ -24,6 +23,9 @@ def engine(spark, tmp_path, fed):
     with Engine(spark, tmp_path) as made:
         made.stream("s", fed, event_time="t")
         yield made
+
+
+UNITS = {"even", "all", "count"}
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +54,15 @@ def test_under_every_policy_all_queries_get_all_tuples_once_and_decisions_say_wh
     until(lambda: len(counts(engine, "count")) == (total - 1) // 2)
     assert counts(engine, "count") == [(start, min(4, start + 4)) for start in range(-2, total - 4, 2)]
     assert engine.status().policy == policy
+    # A run is recorded after its results are out.
+    until(lambda: {ran.unit for ran in read(engine.state).ran if ran.positions.get("s", (0, 0))[1] == total} == UNITS)
     recorded = read(engine.state)
     assert recorded.began.policy == policy
     runs = [ran for ran in recorded.ran if ran.positions.get("s", (0, 0))[1] > total - 10]
-    assert {ran.unit for ran in runs} == {"even", "all", "count"}
+    assert {ran.unit for ran in runs} == UNITS
     assert {ran.formula for ran in runs} == {POLICIES[policy].formula}
     assert all(ran.terms and ran.error is None and ran.n <= 4 for ran in runs)
-    for unit in ("even", "all", "count"):
+    for unit in UNITS:
         spans = sorted(ran.positions["s"] for ran in runs if ran.unit == unit and ran.n)
         assert [n for low, high in spans for n in range(low, high)] == list(range(total - 10, total))
 
@@ -76,8 +80,7 @@ def test_tuples_wait_for_a_paused_query_while_others_go_on(engine, fed):
     fed.end()
     assert engine.wait(60)
     assert sorted(column(engine, "even")) == [0, 2, 4, 6]
-    entries = [json.loads(line) for line in (engine.state / NAME).read_text().splitlines()]
-    changes = [(entry["changed"]["unit"], entry["changed"]["what"]) for entry in entries if "changed" in entry]
+    changes = [(e.unit, e.what) for e in Follower(engine.state).look() if isinstance(e, Changed)]
     assert changes == [("even", "added"), ("all", "added"), ("even", "paused"), ("even", "resumed")]
 
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.log.logs import feed, opened
-from headgate.engine.log.manifest import Manifest, Progress
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.progress import Progress
 from headgate.engine.reader import JobInput, StreamInput, Utility, seed_of, tuples, utility_of
 from headgate.engine.thinning import Thinning, kept, thinned
 from headgate.engine.utility import Masses, Protected, protections
@@ -106,16 +107,16 @@ def test_a_rate_is_recorded_before_the_job_and_only_where_it_is_new(log, tmp_pat
     given_input = JobInput({"s": StreamInput((("a", 0, 10, 0, 5, UNSHED), ("b", 2, 6, 10, 7, UNSHED)), "t")})
     found = thinned(given_input, rates, {"s": first}, "q", manifest)
     assert found.streams["s"].slices == (("a", 0, 10, 0, 5, first), ("b", 2, 6, 10, 7, first))
-    assert manifest.thinned(["q"]) == {"q": {"s": [(0, first)]}}
+    assert manifest.rates.thinned(["q"]) == {"q": {"s": [(0, first)]}}
     longer = JobInput({"s": StreamInput((("b", 0, 12, 8, 7, UNSHED),), "t")})
     found = thinned(longer, rates, {"s": then}, "q", manifest)
     # Positions up to 16 have their rate already, and the dropper that goes with it.
     assert found.streams["s"].slices == (("b", 0, 8, 8, 7, first), ("b", 8, 4, 16, 7, then))
-    assert manifest.thinned(["q"]) == {"q": {"s": [(0, first), (16, then)]}}
+    assert manifest.rates.thinned(["q"]) == {"q": {"s": [(0, first), (16, then)]}}
     assert kept(found) == pytest.approx(1 - (8 * 30 + 4 * 50) / 1200)
     thinned(longer, rates, {"s": then}, "q", manifest)
-    manifest.forget_rates("q", "s", 16)
-    assert manifest.thinned(["q"]) == {"q": {"s": [(16, then)]}}
+    manifest.rates.forget("q", "s", 16)
+    assert manifest.rates.thinned(["q"]) == {"q": {"s": [(16, then)]}}
     manifest.close()
 
 
@@ -124,18 +125,18 @@ def test_a_cohort_has_rates_and_whoever_leaves_it_takes_them_along(tmp_path):
     ten, twenty, thirty = Drop(10), Drop(20, STRATIFIED), Drop(30, UTILITY.text)
     for name in ("p", "q"):
         manifest.enter(name, {}, Progress(cursors={"s": 4}))
-        manifest.thin(name, "s", 0, ten)
-    cohort = manifest.join("s", 4, ["p", "q"])
-    manifest.thin(f"#{cohort}", "s", 4, twenty)
-    assert manifest.thinned(["p", "q"]) == {name: {"s": [(0, ten), (4, twenty)]} for name in ("p", "q")}
-    manifest.leave(["p"])
-    manifest.thin(f"#{cohort}", "s", 9, thirty)
+        manifest.rates.thin(name, "s", 0, ten)
+    cohort = manifest.cohorts.join("s", 4, ["p", "q"])
+    manifest.rates.thin(f"#{cohort}", "s", 4, twenty)
+    assert manifest.rates.thinned(["p", "q"]) == {name: {"s": [(0, ten), (4, twenty)]} for name in ("p", "q")}
+    manifest.cohorts.leave(["p"])
+    manifest.rates.thin(f"#{cohort}", "s", 9, thirty)
     steps = [(0, ten), (4, twenty)]
-    assert manifest.thinned(["p", "q"]) == {"p": {"s": steps}, "q": {"s": [*steps, (9, thirty)]}}
+    assert manifest.rates.thinned(["p", "q"]) == {"p": {"s": steps}, "q": {"s": [*steps, (9, thirty)]}}
     manifest.remove("q")
     manifest.remove("p")
     manifest.enter("p", {}, Progress(cursors={"s": 4}))
-    assert manifest.thinned(["p", "q"]) == {}
+    assert manifest.rates.thinned(["p", "q"]) == {}
     manifest.close()
 
 

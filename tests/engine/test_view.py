@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from engine.snapshots import NOW, query, snapshot, stream, table
-from headgate.engine.view import line, view
+from engine.snapshots import NOW, deadline, query, query_class, snapshot, stream, table
+from headgate.engine.view import asked, line, view
 
 
 def drawn(found, width=80, height=24, note=""):
@@ -103,6 +103,24 @@ def test_what_results_were_worth_is_shown_where_queries_have_qos_graphs():
     assert [row[-1] for row in rows] == ["QoS", "0.750", "–"]
 
 
+def test_the_head_says_how_load_is_managed_where_it_is():
+    assert drawn({**snapshot(), "shed": "dilos:backlog"})[0].startswith("headgate: bsd · shed dilos:backlog · ")
+    older = {name: value for name, value in snapshot().items() if name != "shed"}
+    assert "shed" not in drawn(older)[0]
+
+
+def test_what_the_results_of_classes_were_worth_is_shown_where_they_are_worth_something():
+    target = {"delay_target": 1.0}
+    found = snapshot(
+        [], [query("a")], classes=[query_class("alerts", qos=0.5, **target), query_class("reports", **target)]
+    )
+    rows = [each.split() for each in drawn(found, 120) if each.startswith(("class", "alerts", "reports"))]
+    at = rows[0].index("QoS")
+    assert rows[0][at - 1] == "late"
+    # A target of 1.0 s is two words.
+    assert [row[at + 1] for row in rows[1:]] == ["0.500", "–"]
+
+
 def test_a_terminal_of_80_columns_shows_all_but_costs_runs_and_units():
     heading = next(each for each in drawn(snapshot([], many(1))) if each.startswith("query"))
     assert " ".join(heading.split()) == "query class status pending waits results p50 p99 slowdown"
@@ -187,3 +205,16 @@ def test_one_line_says_what_matters():
         "12 s: 24.0k tuples in at 2.0k/s, 1.2k results out, 340 pending, oldest wait 340 ms, "
         "lanes 45 % busy, 1 failed"
     )
+
+
+def test_event_times_of_another_day_are_replayed():
+    replayed, late = stream("old", watermark=NOW - 3e5), stream("new", watermark=NOW - 5.0)
+    shown = {line.split()[0]: line.split()[4] for line in drawn(snapshot([replayed, late]))[4:6]}
+    assert shown == {"old": "replayed", "new": "5"}
+
+
+def test_what_deadlines_ask_for_is_beside_the_one_lane_that_serves_them():
+    found = snapshot(deadlines=[deadline("a", stride=2.0, demand=1.5), deadline("b", stride=10.0, demand=5.0)])
+    said = "deadlines ask for 125 % of a lane's time with nothing dropped; one lane serves them all"
+    assert said in drawn(found, width=100)
+    assert asked(snapshot(deadlines=[deadline("new")])).startswith("deadlines ask for 0 %")

@@ -3,12 +3,11 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 
 from headgate.engine.graphs import of_target
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.utility import Protect, Protected, protections
-from headgate.errors import InputError
+from headgate.errors import InputError, choose
 from headgate.model.classes import DEFAULT, QueryClass
 from headgate.model.qos import LatencyGraph
 
@@ -71,9 +70,7 @@ class Classes:
             raise InputError(rule, "scale with protected tuples", remedy)
 
     def _unknown(self, rule: str, name: str) -> InputError:
-        near = get_close_matches(name, self._named, n=1)
-        hint = f"Did you mean '{near[0]}'? " if near else ""
-        return InputError(rule, f"'{name}'", f"{hint}There are {', '.join(self._named) or 'none'}.")
+        return InputError(rule, f"'{name}'", choose(name, self._named) if self._named else "There are none.")
 
     def all(self, used: Iterable[str]) -> list[QueryClass]:
         """The classes that are named, and those that queries use without."""

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.engine.readable import count, share, span
-from headgate.engine.view import plain, state
+from headgate.engine.view import asked, budget, plain, state, troubles
 from headgate.printed import finite
 
 Row = Mapping[str, Any]
@@ -55,10 +55,12 @@ def closing(snapshot: Row) -> Iterator[RenderableType]:
         yield Text()
     if snapshot["deadlines"]:
         yield _by_deadline(snapshot)
+        yield Text(asked(snapshot))
         yield Text()
     yield _by_stream(snapshot)
-    if snapshot.get("refreshing"):
+    if refreshing := snapshot.get("refreshing"):
         yield Text()
+        yield from map(Text, budget(refreshing))
         yield _by_table(snapshot)
     for noun, rows in (("stream", snapshot["streams"]), ("query", snapshot["queries"])):
         for row in rows:
@@ -71,8 +73,8 @@ def closing(snapshot: Row) -> Iterator[RenderableType]:
                 plain(f"query {row['name']}, when it last missed its deadline: {row['reason']}"), style="yellow"
             )
     for table in snapshot["tables"]:
-        if table["problem"]:
-            yield Text(plain(f"table {table['name']}: {table['problem']}"), style="yellow")
+        for each in troubles(table):
+            yield Text(plain(each), style="yellow")
 
 
 def _slowdowns(queries: Sequence[Row]) -> dict[str, Any]:

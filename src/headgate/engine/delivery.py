@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from headgate.engine.answered import Answered
 from headgate.engine.batch import Batch
-from headgate.engine.log.manifest import Manifest, Moved, Progress
-from headgate.engine.query import Answered, Floats, LiveQuery, waits
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.progress import Moved, Progress
+from headgate.engine.query import Floats, LiveQuery, waits
 from headgate.engine.sink.protocol import Receipt
 from headgate.engine.sink.shared import Shared
 from headgate.errors import HeadgateError

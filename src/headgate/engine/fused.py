@@ -1,6 +1,7 @@
 """Units of the kernel: queries over the same tuples of a stream, run together and moved along as one cohort."""
 
 import itertools
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +15,11 @@ from headgate.engine.delivery import Delivered, deliver
 from headgate.engine.evaluation.by_panes import PaneEvaluation
 from headgate.engine.evaluation.per_train import TrainEvaluation, unstamped
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting, queued, stream_input
-from headgate.engine.graphs import distinct
+from headgate.engine.graphs import counted
 from headgate.engine.kernel.program import Answer, Joined, Program, Remove
 from headgate.engine.lanes import Executor
-from headgate.engine.log.manifest import Manifest, Moved, Passed
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.progress import Moved, Passed
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.query import Cohort, LiveQuery
 from headgate.engine.reader import JobInput
@@ -89,7 +91,7 @@ class KernelUnit:
         self.losses = 0
         self.queries: tuple[LiveQuery, ...] = ()
         self.classes: frozenset[str] = frozenset()
-        self.graphs = distinct(())
+        self.graphs = counted(())
         self._log = log
         self._numbers = itertools.count()
         self._by_number: dict[int, LiveQuery] = {}
@@ -105,10 +107,14 @@ class KernelUnit:
         self.most = float("inf")
         self.limit = float("inf")
         self._mark_seen: int | None = None
+        self._queued = NOTHING
+        # Queries whose windows were left open, and since when they could be closed.
+        self._left: Sequence[str] = ()
+        self._overdue = math.inf
         position = queries[0].progress.cursors[log.name]
         self.program = Program(log.name)
         if cohort is None:
-            cohort = manifest.join(log.name, position, _names(queries))
+            cohort = manifest.cohorts.join(log.name, position, _names(queries))
         self.cohort = Cohort(cohort, log.name, position, position, queries[0].rates[log.name].copy())
         self._enter(queries)
 
@@ -121,7 +127,7 @@ class KernelUnit:
         """
         queries = [query for unit in others for query in unit.queries]
         position = self.cohort.position
-        manifest.join(self._log.name, position, _names(queries), self.cohort.id)
+        manifest.cohorts.join(self._log.name, position, _names(queries), self.cohort.id)
         for unit in others:
             unit.let_go(unit.queries, position)
         self._enter(queries)
@@ -133,7 +139,7 @@ class KernelUnit:
             query.join(self.cohort)
         self.queries = (*self.queries, *queries)
         self.classes |= {query.cls for query in queries}
-        self.graphs |= distinct(query.qos for query in queries)
+        self.graphs += counted(query.qos for query in queries)
         if self.name in self._number_of and len(self.queries) > 1:
             # That name is the query's, for when it runs by itself.
             self.name = f"{self._log.name}-{next(_made)}"
@@ -142,7 +148,7 @@ class KernelUnit:
     def part(self, queries: Sequence[LiveQuery], manifest: Manifest) -> "KernelUnit":
         """Give some queries a unit of their own; there is nothing in memory."""
         position = self.cohort.position
-        cohort = manifest.join(self._log.name, position, _names(queries))
+        cohort = manifest.cohorts.join(self._log.name, position, _names(queries))
         self.let_go(queries, position)
         made = KernelUnit(queries, self._log, manifest, cohort)
         made.losses, made.most = self.losses, self.most
@@ -179,7 +185,7 @@ class KernelUnit:
         What they have in memory goes with them; but who is sent back to what the manifest keeps finds it again.
         """
         # First what can fail: then nothing has changed.
-        manifest.leave(_names(queries))
+        manifest.cohorts.leave(_names(queries))
         self.let_go(queries, position)
 
     def let_go(self, queries: Sequence[LiveQuery], position: int) -> None:
@@ -200,7 +206,7 @@ class KernelUnit:
             query.leave(position)
         self.queries = tuple(query for query in self.queries if query.name not in gone)
         self.classes = frozenset(query.cls for query in self.queries)
-        self.graphs = distinct(query.qos for query in self.queries)
+        self.graphs = counted(query.qos for query in self.queries)
         if self.queries and self.kin.cls not in self.classes:
             self.kin = replace(self.kin, cls=self.queries[0].cls)
 
@@ -236,8 +242,11 @@ class KernelUnit:
         return self.kin.cls
 
     def behind(self) -> Waiting:
-        """The tuples behind the cohort."""
-        return queued(self._log, self.cohort.position)
+        """The tuples behind the cohort; the same object as long as these are the same."""
+        position, known = self.cohort.position, self._queued
+        if position != known.position or self._log.head - position != known.pending:
+            known = self._queued = queued(self._log, position)
+        return known
 
     @property
     def owner(self) -> str:
@@ -257,11 +266,12 @@ class KernelUnit:
             return NOTHING
         if now >= self.patience:
             self.hold, self.patience = None, float("inf")
-        found = held(queued(self._log, self.cohort.position), self.hold)
+        found = held(self.behind(), self.hold)
         if found.pending:
-            return found
-        if self._closing():
-            return Waiting(1, now, self.cohort.position)
+            # Tuples that have just come would have windows wait that were left open for others.
+            return replace(found, oldest=self._overdue) if self._overdue < found.oldest else found
+        if (since := self._closing()) < math.inf:
+            return Waiting(1, min(since, now), self.cohort.position)
         return Waiting(1, now, self.cohort.position) if self.commit_due(now) else NOTHING
 
     @property
@@ -279,19 +289,20 @@ class KernelUnit:
         first = self.queries[0]
         return now < self._until or (first.status == "running" and now < first.resting)
 
-    def _closing(self) -> bool:
-        """Whether a window can close though no tuple has come: looked at when the watermark has moved."""
+    def _closing(self) -> float:
+        """Since when a window could be closed though no tuple has come: looked at when the watermark has moved."""
         if not self._panes:
-            return False
+            return math.inf
         window = self.kin.window
         mark = self._log.watermark(window.time) if window else 0
         if mark == self._mark_seen:
-            return False
+            return math.inf
         queries = [self._by_number[self._number_of[name]] for name in self._panes]
-        due = any(query.evaluation.waiting(query.progress).pending for query in queries)
-        if not due:
+        found = (query.evaluation.waiting(query.progress) for query in queries)
+        since = next((each.oldest for each in found if each.pending), math.inf)
+        if since == math.inf:
             self._mark_seen = mark
-        return due
+        return since
 
     # A run
 
@@ -323,7 +334,11 @@ class KernelUnit:
         window = self.kin.window
         late = self._log.late(low, high, window) if window and high > low else 0
         enough = time.perf_counter() + _CLOSING
-        for name, panes in self._panes.items():
+        left: list[str] = []
+        overdue = math.inf
+        # Whoever had to leave windows open goes first, the one that did so for longest before the others.
+        first = {name: self._panes[name] for name in self._left if name in self._panes}
+        for name, panes in (first | self._panes).items():
             if name in failed:
                 continue
             query = self._by_number[self._number_of[name]]
@@ -334,14 +349,21 @@ class KernelUnit:
                 steps.append((query, step))
             except HeadgateError as error:
                 failed[name] = str(error)
+                continue
+            if not in_time:
+                left.append(name)
+                # They have the same windows, so one that has any says since when.
+                overdue = panes.overdue(step.progress) if overdue == math.inf else overdue
         size = sum(part.nbytes for part in answer.parts)
-        return Evaluated(steps, {self._log.name: (low, high)}, high - low, failed, batches, size, joined)
+        read = {self._log.name: (low, high)}
+        return Evaluated(steps, read, high - low, failed, batches, size, joined, left, overdue)
 
     def move(self, found: Evaluated) -> None:
         """The cohort goes on; its queries have taken their steps."""
         ((low, high),) = found.positions.values()
         cohort = self.cohort
         cohort.position = high
+        self._left, self._overdue = found.left, found.overdue
         cohort.passed = cohort.passed.plus(Passed(high - low, cohort.rates.shed(low, high)))
         for query, _ in found.steps:
             if query.unsaved:

@@ -16,6 +16,7 @@ made to meet: who is ahead waits there.
 import logging
 import threading
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from headgate.engine.fused import KernelUnit
 from headgate.engine.log.stream import StreamLog
@@ -36,6 +37,9 @@ _SPARE, _LEAST_OVERHEAD = 0.1, 0.001
 """Each unit more costs the overhead of a run once more: together so much of the work at most. And the overhead, in
 seconds, below which no measurement is believed."""
 
+_BACK = 0.5
+"""Units that were taken apart may meet again once the work of all is below this part of what takes one apart."""
+
 _PATIENCE = 5.0
 """Seconds between two changes of the units of one stream."""
 
@@ -44,6 +48,15 @@ _WAIT, _LONGEST_WAIT = 0.1, 0.2
 
 _LEAST = 1e-12
 _log = logging.getLogger(__name__)
+
+
+class Load(NamedTuple):
+    """A unit as measured, the tuples of its runs, and the overhead and the work of one, in seconds."""
+
+    measured: Unit
+    n: float
+    overhead: float
+    work: float
 
 
 class Fuser:
@@ -76,6 +89,8 @@ class Fuser:
             units = [u for u in self._scheduler.units if isinstance(u, KernelUnit) and u.kin.stream == log.name]
             for kin in dict.fromkeys(unit.kin for unit in units):
                 alike = [unit for unit in units if unit.kin == kin]
+                if now - self._changed.get(log.name, 0.0) > _PATIENCE:
+                    self._let_back(log, [unit for unit in alike if unit.name in self._kept_apart], now)
                 light = [unit for unit in alike if self._may_fuse(unit)]
                 self._let_go(alike, light if len(light) > 1 else ())
                 if len(light) > 1:
@@ -162,16 +177,31 @@ class Fuser:
             host.hold = unit.hold = at
             self._scheduler.wake()
 
-    def _part(self, unit: KernelUnit, now: float) -> None:
-        """Take a unit apart whose work is more than its overhead, if some of its queries are worth more alone."""
-        measured = self._scheduler.measured(unit.name)
-        served = unit.served
-        if len(unit.queries) < 2 or measured is None or served.runs < _FEW:
-            return
+    def _let_back(self, log: StreamLog, units: Sequence[KernelUnit], now: float) -> None:
+        """Fuse units again that were taken apart, once their work has become little against its overhead."""
+        loads = [load for unit in units if (load := self._load(unit))]
+        if units and len(loads) == len(units) and meet_again(loads):
+            self._changed[log.name] = now
+            self._kept_apart -= {unit.name for unit in units}
+            _log.info("stream %s: %d units that ran apart may meet again", log.name, len(units))
+
+    def _load(self, unit: KernelUnit) -> Load | None:
+        """What a run of a unit is made of; None while that is not known well enough."""
+        measured, served = self._scheduler.measured(unit.name), unit.served
+        if measured is None or served.runs < _FEW:
+            return None
         n = served.tuples / served.runs
         # What one more unit costs is a run over nothing; the rest of what runs always cost here is the queries' own.
-        overhead = max(_LEAST_OVERHEAD, min(measured.cost.a, *(query.empty_job for query in unit.queries)))
-        most = 1 + int(_SPARE * (measured.cost.of(n) - overhead) / overhead)
+        overhead = max(_LEAST_OVERHEAD, min([measured.cost.a, *(query.empty_job for query in unit.queries)]))
+        return Load(measured, n, overhead, measured.cost.of(n) - overhead)
+
+    def _part(self, unit: KernelUnit, now: float) -> None:
+        """Take a unit apart whose work is more than its overhead, if some of its queries are worth more alone."""
+        load = self._load(unit) if len(unit.queries) > 1 else None
+        if load is None:
+            return
+        measured, n, overhead, work = load
+        most = 1 + int(_SPARE * work / overhead)
         if most < 2:
             return
         groups = grouped(unit.queries, measured, n, overhead, self._clusters, superboxes=self._superboxes)
@@ -183,6 +213,11 @@ class Fuser:
             self._changed[unit.kin.stream] = now
             self._kept_apart |= {each.name for each in made}
             _log.info("stream %s: %d queries run as %d units", unit.kin.stream, len(unit.queries), len(made))
+
+
+def meet_again(loads: Sequence[Load]) -> bool:
+    """Whether what runs apart would by far not be taken apart, were it one unit."""
+    return _SPARE * sum(load.work for load in loads) < _BACK * max(load.overhead for load in loads)
 
 
 def grouped(

@@ -1,7 +1,9 @@
 """QoS graphs as a user gives them, whole or by their points; and the graph that a delay target stands for."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from headgate.engine.spans import seconds
@@ -36,9 +38,24 @@ def of_target(delay_target: float) -> LatencyGraph | None:
     return LatencyGraph.until(delay_target, _GONE * delay_target) if math.isfinite(delay_target) else None
 
 
-def distinct(graphs: Iterable[LatencyGraph | None]) -> frozenset[LatencyGraph]:
-    """The different ones. Most queries have one and the same object: comparing graphs takes its time."""
-    return frozenset({id(graph): graph for graph in graphs if graph is not None}.values())
+def counted(graphs: Iterable[LatencyGraph | None]) -> Counter[LatencyGraph]:
+    """How many there are of each. Most queries have one and the same object: comparing graphs takes its time."""
+    given = [graph for graph in graphs if graph is not None]
+    objects, found = {id(graph): graph for graph in given}, Counter[LatencyGraph]()
+    for i, times in Counter(map(id, given)).items():
+        found[objects[i]] += times
+    return found
+
+
+def fewer(graphs: Mapping[LatencyGraph, int], most: int) -> tuple[LatencyGraph, ...]:
+    """At most so many graphs that stand for all, each for as many as are there; first critical points come first.
+
+    Where there are more, those next to each other go together, under the one that falls first.
+    """
+    order = sorted(graphs, key=lambda graph: graph.critical)
+    bounds = [len(order) * k // most for k in range(most + 1)] if len(order) > most else range(len(order) + 1)
+    groups = [order[i:j] for i, j in pairwise(bounds)]
+    return tuple(group[0].times(sum(graphs[graph] for graph in group)) for group in groups)
 
 
 def _pairs(given: object, such_as: str) -> list[tuple[Any, float]]:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from headgate.engine.log.manifest import StoredTrain
+from headgate.engine.log.stored import StoredTrain
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.source.protocol import Rejected, Source, State
 from headgate.engine.windows import Window
@@ -56,6 +56,16 @@ class LiveStream:
     @property
     def state(self) -> State | None:
         """The state of the last append."""
+        return self.log.state
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.log.ended
+
+    def look(self) -> State | None:
+        """The state of the last append, whichever engine made it."""
+        self._entered(self.log.follow())
         return self.log.state
 
     @property

@@ -14,6 +14,7 @@ from headgate.engine.query import LiveQuery
 from headgate.engine.running import Done
 from headgate.engine.thinning import Thinning
 from headgate.engine.units import Evaluated, SingleUnit
+from headgate.engine.windows import NEVER
 from headgate.model.deadlines import Deadline
 from headgate.model.operator import Cost
 from headgate.monitor.estimators import RecentCost, Selectivity
@@ -29,6 +30,12 @@ _HALVINGS = 20
 """Steps of the search for what can be read in a time."""
 _OFTEN = 4
 """A query over several streams is not cut into more pieces: each of them reads the other streams again."""
+
+_MICROS = 1_000_000
+_NOTICED = 0.2
+"""Seconds after its end by which it is known whether a window has tuples."""
+_FAR_MORE = 1.2
+"""What is so many times as much as was planned is told."""
 
 
 @dataclass(slots=True)
@@ -49,6 +56,23 @@ class Iterating:
     interrupted: int = 0
     given_up: bool = False
 
+    def late(self, finish: float) -> str:
+        """Why it was late, by where its time went."""
+        waited, elsewhere = self.begin - self.release, finish - self.begin - self.worked
+        work = f"its own work took {self.worked:.2f} s"
+        parts = {
+            f"it waited {waited:.2f} s before it began": waited,
+            f"others ran for {elsewhere:.2f} s in between": elsewhere,
+            work: self.worked,
+        }
+        most = max(parts, key=lambda part: parts[part])
+        said = f"late by {finish - self.due:.2f} s{' and given up' if self.given_up else ''}: {most}"
+        if self.worked > _FAR_MORE * self.planned > 0:
+            said += f"{'' if most == work else f'; {work}'}, where {self.planned:.2f} s were planned"
+        if self.opened.tuples > _FAR_MORE * self.expected > 0:
+            said += f"; its window had {self.opened.tuples:,} tuples, {self.expected:,.0f} were planned"
+        return said
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -57,6 +81,18 @@ class Work:
     pieces: int
     longest: float
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a query stands: so many iterations are `waiting` that were released and have not begun, one that has takes
+    `left` seconds more, the oldest of these is due at `first`, and the next is released at `next`.
+    """
+
+    waiting: int
+    left: float
+    first: float | None
+    next: float
 
 
 class DeadlineUnit(SingleUnit):
@@ -73,6 +109,8 @@ class DeadlineUnit(SingleUnit):
         self.cost = RecentCost(Cost(query.empty_job, _UNKNOWN))
         self._beside = 1.0
         self._runs = 0
+        self.measured = False
+        """Whether it has run over a window, and its cost is not only what a trial has shown."""
         self._weight = 0.0
         if query.tried:
             self._learn(query.tried)
@@ -82,11 +120,27 @@ class DeadlineUnit(SingleUnit):
         """Seconds of an iteration, and its tuples, for which the plan is."""
         self.counts: Mapping[str, int] = dict.fromkeys(evaluation.streams, 0)
         """The tuples of its last window."""
+        self._ahead: tuple[int, Mapping[str, int]] = 0, {}
 
     @property
     def rates(self) -> dict[str, Thinning]:
         """None: what is dropped of an iteration is dropped from its window only."""
         return {}
+
+    @property
+    def ahead(self) -> Mapping[str, int]:
+        """The tuples of the window that is under way, or released and not begun; of no stream if there is none."""
+        closed = self.evaluation.next(self._query.progress)
+        if closed is None:
+            return {}
+        if self._ahead[0] != closed.end:
+            try:
+                found = {name: extent.tuples for name, extent in self.evaluation.extents(closed).items()}
+            except OSError:
+                # The run that reads the file will tell of it.
+                return {}
+            self._ahead = closed.end, found
+        return self._ahead[1]
 
     def work(self, counts: Mapping[str, int | float], kept: float = 1.0) -> Work:
         """What an iteration over so many tuples of each stream takes, with such a share of them kept."""
@@ -101,14 +155,19 @@ class DeadlineUnit(SingleUnit):
         seconds = pieces * cost.of(beside) + cost.b * across
         return Work(pieces, cost.of(beside) + cost.b * across / pieces, seconds)
 
-    def affordable(self, counts: Mapping[str, int | float], seconds: float) -> float:
-        """The share of so many tuples that can be read in such a time."""
-        if self.work(counts).seconds <= seconds:
+    def affordable(self, counts: Mapping[str, int | float], seconds: float, piece: float = math.inf) -> float:
+        """The share of so many tuples that can be read in such a time, by pieces that take as long at most."""
+
+        def fits(kept: float) -> bool:
+            work = self.work(counts, kept)
+            return work.seconds <= seconds and work.longest <= piece
+
+        if fits(1.0):
             return 1.0
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            low, high = (middle, high) if self.work(counts, middle).seconds <= seconds else (low, middle)
+            low, high = (middle, high) if fits(middle) else (low, middle)
         return low
 
     def weight(self, taken: float, beside: float) -> float:
@@ -158,12 +217,51 @@ class DeadlineUnit(SingleUnit):
         self._weight = self.weight(taken, beside)
         return Evaluated([(query, step)], {}, taken + beside)
 
+    def overdue(self, now: float, after: int) -> list[tuple[int, str]]:
+        """The iterations that should be done and are not, by the ends of their windows after some time; and why."""
+        query, current = self._query, self.current
+        found: list[tuple[int, str]] = []
+        for closed in self.evaluation.released(query.progress, after) if query.status == "running" else ():
+            if self._release(closed) + self.deadline.due > now:
+                break
+            begun = current is not None and current.opened.closed.end == closed.end and math.isfinite(current.begin)
+            found.append((closed.end, f"not done when it was due: it had {'' if begun else 'not '}begun"))
+        return found
+
+    @property
+    def by_clock(self) -> bool:
+        """Whether its windows end by the clock, so that it is known when the next one will."""
+        return self.evaluation.plan.window.time == "arrival"
+
+    def standing(self, now: float) -> Standing | None:
+        """How it stands, if it goes by the clock; None if it does not run."""
+        query, current, window = self._query, self.current, self.evaluation.plan.window
+        if query.status != "running":
+            return None
+        released = self.evaluation.released(query.progress, NEVER)
+        begun = next(
+            (i for i, each in enumerate(released) if current and current.opened.closed.end == each.end), None
+        )
+        left = 0.0
+        if current and begun is not None:
+            left = max(
+                self.work(current.opened.counts, current.opened.kept).seconds - current.worked, self.cost.cost.a
+            )
+        first = self._release(released[0]) + self.deadline.due if released else None
+        last = released[-1].end if released else query.progress.closed
+        ended = window.last_end(round(now * _MICROS) - window.size)
+        # What has ended just now will be seen to be released in a moment.
+        soon = last < ended and now - ended / _MICROS < _NOTICED
+        following = (ended if soon else ended + window.slide) / _MICROS
+        return Standing(len(released) - (begun is not None), left, first, following)
+
     def ran(self, done: Done) -> Iterating | None:
         """Take note of a run; gives the iteration if it is finished by that."""
         if done.read and done.error is None:
             self._runs += 1
             if not self.fresh:
                 self.cost.observe(self._weight, done.finished - done.started)
+                self.measured = True
         current = self.current
         if current is None:
             return None
@@ -182,10 +280,13 @@ class DeadlineUnit(SingleUnit):
         extents = self.evaluation.extents(closed)
         counts = {name: extent.tuples for name, extent in extents.items()}
         opened = self.evaluation.open(closed, extents, self._keep(self, closed, counts))
-        # A stream that has ended closes windows before their time.
-        release = min(closed.at, closed.end / 1e6) if self.evaluation.plan.window.time == "arrival" else closed.at
+        release = self._release(closed)
         self.current = Iterating(opened, release, release + self.deadline.due, *self.planned)
         return opened
+
+    def _release(self, closed: Closed) -> float:
+        # A stream that has ended closes windows before their time.
+        return min(closed.at, closed.end / 1e6) if self.evaluation.plan.window.time == "arrival" else closed.at
 
     def _length(self, opened: Opened | None) -> int:
         """The tuples of a piece."""

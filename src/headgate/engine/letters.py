@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.engine.log.manifest import Manifest, StoredTrain
-from headgate.engine.log.stream import StreamLog
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.stored import StoredTrain
+from headgate.engine.log.trains import Trains
 from headgate.engine.reader import stays
 from headgate.shed.droppers import Drop
 
@@ -23,18 +24,18 @@ class Letters:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self._folder, self._manifest = folder, manifest
 
-    def write(self, log: StreamLog, trains: Sequence[StoredTrain]) -> None:
+    def write(self, log: Trains, trains: Sequence[StoredTrain]) -> None:
         """Write what was shed of trains that are about to go; the same again, if a crash came between."""
         end = trains[-1].end
-        ranges = self._manifest.shed_before(log.name, end)
+        ranges = self._manifest.rates.shed_before(log.name, end)
         for train in trains if ranges else ():
             for cls in dict.fromkeys(cls for cls, *_ in ranges):
                 self._write_train(log, train, cls, [each[1:] for each in ranges if each[0] == cls])
         if ranges:
-            self._manifest.forget_shed(log.name, end)
+            self._manifest.rates.forget_shed(log.name, end)
 
     def _write_train(
-        self, log: StreamLog, train: StoredTrain, cls: str, ranges: Sequence[tuple[int, int, Drop]]
+        self, log: Trains, train: StoredTrain, cls: str, ranges: Sequence[tuple[int, int, Drop]]
     ) -> None:
         rows, positions = log.rows(train), np.arange(train.first, train.end)
         dropped = np.zeros(train.count, dtype=bool)

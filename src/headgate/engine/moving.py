@@ -19,11 +19,12 @@ from headgate.engine.evaluation import Evaluation
 from headgate.engine.evaluation.by_iteration import IterationEvaluation
 from headgate.engine.evaluation.by_panes import PaneEvaluation
 from headgate.engine.evaluation.per_window import WindowEvaluation
-from headgate.engine.log.manifest import Progress
-from headgate.engine.log.stream import StreamLog
+from headgate.engine.log.progress import Progress
+from headgate.engine.log.trains import Trains
+from headgate.engine.query import LiveQuery
 from headgate.engine.windows import ENDED, NEVER, Window
 
-HANDOVER = 1.0
+HANDOVER = 2.0
 """Seconds until a query runs elsewhere, for which the old instance goes on."""
 
 Windowed = PaneEvaluation | WindowEvaluation | IterationEvaluation
@@ -49,7 +50,7 @@ class Boundary:
         """For messages and files."""
         return asdict(self)
 
-    def begin(self, evaluation: Evaluation, logs: Mapping[str, StreamLog]) -> Progress:
+    def begin(self, evaluation: Evaluation, logs: Mapping[str, Trains]) -> Progress:
         """The progress of a query that goes on there."""
         window = windowed(evaluation)
         if window is None:
@@ -96,6 +97,27 @@ def windowed(evaluation: Evaluation) -> Window | None:
     return evaluation.plan.window if isinstance(evaluation, Windowed) else None
 
 
+def given_out(evaluation: Evaluation, progress: Progress) -> Boundary:
+    """Behind what another instance goes on without anything of this one's: it builds the open windows itself."""
+    window = windowed(evaluation)
+    if window is None:
+        return Boundary.of(progress)
+    # What has closed may be any time up to which a stream has come.
+    closed = progress.closed
+    return Boundary(
+        closed=(closed - window.size) // window.slide * window.slide + window.size if closed > NEVER else closed
+    )
+
+
+def end_at(query: LiveQuery, until: Boundary) -> None:
+    """See that a query which runs again goes up to a boundary that was agreed upon before."""
+    if isinstance(query.evaluation, Windowed):
+        query.evaluation.stop_at(until.closed)
+    else:
+        # It is there: it ended where it was.
+        query.status = "paused"
+
+
 def last_window(window: Window, closed: int, since: int) -> int:
     """The end of the last window of an instance that has closed those up to a time.
 
@@ -108,7 +130,7 @@ def last_window(window: Window, closed: int, since: int) -> int:
     return ts_mi_time(since, last, window.slide) + window.size
 
 
-def handed_over(window: Window, closed: int, logs: Collection[StreamLog]) -> int:
+def handed_over(window: Window, closed: int, logs: Collection[Trains]) -> int:
     """The time from which on windows are left to the next instance, for the one who has closed those up to a time.
 
     It takes a moment until that one runs. So that no result waits for it, the old instance goes on meanwhile: its
@@ -122,7 +144,7 @@ def handed_over(window: Window, closed: int, logs: Collection[StreamLog]) -> int
     return now + max(round(log.pace(window.time) * HANDOVER) for log in logs) - window.size
 
 
-def readable(evaluation: Evaluation, logs: Mapping[str, StreamLog]) -> int:
+def readable(evaluation: Evaluation, logs: Mapping[str, Trains]) -> int:
     """From which time on all tuples are there that a query over windows reads; NEVER if it has none."""
     window = windowed(evaluation)
     if window is None:

@@ -1,6 +1,7 @@
 """Plans that Spark makes once and runs many times, and the views that they read."""
 
 import json
+import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,9 +19,10 @@ from pyspark.sql.types import StructField, StructType
 
 from headgate.engine import reader
 from headgate.engine.reader import HIDDEN, PANES, JobInput, TrainSource
-from headgate.errors import InputError
+from headgate.errors import InputError, choose
 from headgate.shed import droppers
 
+_UNRESOLVED = "UNRESOLVED_COLUMN"
 _HOLDS = ("Exchange", "Subquery", "TableCache", "InMemory")
 """Names of plan nodes that keep what they once computed."""
 
@@ -92,10 +94,6 @@ class Views:
             self._folders.pop(name, None)
             frame.createOrReplaceTempView(_quoted(name))
 
-    def drop_table(self, name: str) -> None:
-        """Forget a table."""
-        self.spark.catalog.dropTempView(name)
-
     def prepare(
         self,
         sql: str,
@@ -140,7 +138,18 @@ class Views:
                     raise InputError("a query gives the same rows whenever it runs", "one that does not", remedy)
                 return _cast(frame, casts) if casts else frame
             except (PySparkException, Py4JJavaError) as error:
-                raise refused(error) from None
+                raise self._unknown_column(error, used) or refused(error) from None
+
+    def _unknown_column(self, error: Exception, used: Mapping[str, Collection[str]]) -> InputError | None:
+        """What to say of a column that there is not. Spark knows those that the query uses, and ours beside them."""
+        if not isinstance(error, PySparkException) or not (error.getCondition() or "").startswith(_UNRESOLVED):
+            return None
+        said = error.getMessageParameters() or {}
+        name = said.get("objectName", "").split("`.`")[-1].strip("`")
+        proposed = re.findall(r"`([^`]+)`(?=,|$)", said.get("proposal", ""))
+        columns = [*(field.name for stream in used for field in self._streams[stream].fields), *proposed]
+        known = dict.fromkeys(column for column in columns if column not in HIDDEN)
+        return InputError("a query that Spark can plan", f"'{name}', which is no column here", choose(name, known))
 
     def _view(self, name: str, columns: Collection[str]) -> None:
         known = self._streams[name]

@@ -2,9 +2,9 @@
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from headgate.engine.drafts import PLAIN, Draft, Shown
 from headgate.engine.evaluation import Evaluation
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
 from headgate.engine.evaluation.trial import Tried
-from headgate.engine.log.manifest import Passed, Progress
+from headgate.engine.log.progress import Passed, Progress
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.sink.into_stream import IntoStream
 from headgate.engine.sink.protocol import Receipt, Sink
@@ -25,8 +25,8 @@ from headgate.engine.utility import Protected
 from headgate.errors import HeadgateError
 from headgate.model.operator import FREE
 from headgate.model.qos import LatencyGraph, LossGraph
-from headgate.monitor.figures import Response, Served
-from headgate.monitor.responses import Responses, magnitudes
+from headgate.monitor.figures import Served
+from headgate.monitor.responses import Responses
 from headgate.shed.droppers import Drop
 
 Status = Literal["running", "paused", "failed"]
@@ -73,6 +73,15 @@ class Cohort:
     def owner(self) -> str:
         """The name under which the manifest has its drop rates."""
         return f"#{self.id}"
+
+
+class SoFar(NamedTuple):
+    """What a query has passed, how much of it was shed, what came of it, and what came too late."""
+
+    tuples: int
+    shed: int
+    results: int
+    late: int
 
 
 @dataclass(slots=True)
@@ -148,8 +157,18 @@ class LiveQuery:
         cohort = self._cohort
         if cohort is None:
             return self._ahead
-        tuples, shed = _passed(self._ahead).plus(cohort.passed.minus(self._joined))
+        tuples, shed, _, _ = self.so_far
         return replace(self._ahead, cursors={cohort.stream: cohort.position}, tuples=tuples, shed=shed)
+
+    @property
+    def so_far(self) -> "SoFar":
+        """What has been counted so far, in memory."""
+        own, cohort = self._ahead, self._cohort
+        if cohort is None:
+            return SoFar(own.tuples, own.shed, own.results, own.late)
+        passed, joined = cohort.passed, self._joined
+        tuples, shed = own.tuples + passed[0] - joined[0], own.shed + passed[1] - joined[1]
+        return SoFar(tuples, shed, own.results, own.late)
 
     @property
     def durable(self) -> Progress:
@@ -161,6 +180,11 @@ class LiveQuery:
     def unsaved(self) -> bool:
         """Whether it has rows or a progress of its own that the manifest does not know."""
         return bool(self._rows or self._ahead.fresh) or self._ahead != self.kept
+
+    @property
+    def hidden(self) -> bool:
+        """Whether something is committed that has yet to be shown."""
+        return self._unpublished is not None
 
     @property
     def eager(self) -> bool:
@@ -322,55 +346,6 @@ class LiveQuery:
             self.sink.close()
         except HeadgateError as error:
             _log.warning("query %s: %s", self.name, error)
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The response times of results that went out, those of a query one after the other: so many of each."""
-
-    queries: Sequence[LiveQuery]
-    counts: NDArray[np.int64]
-    times: Floats
-
-    @classmethod
-    def of(cls, query: LiveQuery, times: Floats) -> "Answered":
-        """Those of one query."""
-        return cls((query,), np.array([times.size]), times)
-
-    @classmethod
-    def together(cls, some: Sequence["Answered"]) -> "Answered":
-        """Those of several, which need not be of different queries."""
-        queries = [query for each in some for query in each.queries]
-        counts, times = (np.concatenate([getattr(each, name) for each in some]) for name in ("counts", "times"))
-        return cls(queries, counts, times)
-
-    def by_class(self) -> dict[str, Floats]:
-        """The response times of each class."""
-        of = np.repeat([query.cls for query in self.queries], self.counts)
-        return {str(cls): self.times[of == cls] for cls in np.unique(of)}
-
-    def valued(self) -> Iterator[tuple[LiveQuery, LatencyGraph, Floats]]:
-        """The response times of each query that has a QoS graph."""
-        end = 0
-        for query, count in zip(self.queries, self.counts.tolist(), strict=True):
-            end += count
-            if query.qos:
-                yield query, query.qos, self.times[end - count : end]
-
-    def note(self) -> None:
-        """Let each query take note of its own."""
-        ends = np.cumsum(self.counts)
-        starts = ends - self.counts
-        sums = np.add.reduceat(self.times, starts).tolist()
-        longest = np.maximum.reduceat(self.times, starts).tolist()
-        squares = np.add.reduceat(self.times**2, starts).tolist()
-        classes = magnitudes(self.times).tolist()
-        for query, count, first, end, *found in zip(
-            self.queries, self.counts.tolist(), starts.tolist(), ends.tolist(), sums, longest, squares, strict=True
-        ):
-            response = Response(*found)
-            query.responses.take(response.total, response.longest, classes[first:end])
-            query.served.answer(count, response)
 
 
 _NONE: Floats = np.empty(0)

@@ -10,8 +10,8 @@ from headgate.control import regime as chosen
 from headgate.control.dilos import Mode
 from headgate.control.regime import AUTO, Given, Regime
 from headgate.engine.log.stream import StreamLog
+from headgate.engine.served import Deadlines
 from headgate.engine.shedding import Shed, Shedding
-from headgate.engine.timekeeper import Deadlines
 from headgate.policy.trains import Train
 
 __all__ = ["AUTO", "Given", "Regime", "Wish", "managed", "regime", "shed_as"]

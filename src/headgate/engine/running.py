@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from headgate.engine.answered import Answered
 from headgate.engine.delivery import SharedSinkError, StagingError
 from headgate.engine.kernel.program import Answer, Joined, Program
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest
 from headgate.engine.prepared import Prepared
-from headgate.engine.query import Answered
 from headgate.engine.reader import JobInput
 from headgate.engine.resident.lane import LaneLostError
 from headgate.engine.thinning import decide, kept, thinned

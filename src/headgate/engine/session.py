@@ -38,7 +38,6 @@ SESSION = {
 def session(
     spark: SparkSession | None = None,
     master: str | None = None,
-    app: str = "headgate",
     jars: Sequence[str | Path] = (),
 ) -> SparkSession:
     """A session with the settings that prepared plans need.
@@ -51,7 +50,7 @@ def session(
         # Spark starts its workers as `python3`, which may be another interpreter than ours.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         # More slots than cores: a resident lane that waits for work must not keep jobs from running.
-        builder = SparkSession.builder.master(master or f"local[{(os.cpu_count() or 1) + 2}]").appName(app)
+        builder = SparkSession.builder.master(master or f"local[{(os.cpu_count() or 1) + 2}]").appName("headgate")
         for key, value in CONTEXT.items():
             builder = builder.config(key, value)
         if jars:

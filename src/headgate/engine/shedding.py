@@ -26,6 +26,7 @@ class Shedding:
     def __init__(
         self, wanted: Shed, classes: Sequence[QueryClass], logs: Mapping[str, StreamLog], lanes: int, now: float
     ) -> None:
+        self.wanted = wanted
         self.control = Control(wanted, classes, lanes, now)
         self._logs, self._masses = logs, Masses()
         self._how = STRATIFIED if wanted.dropper == "stratified" else ""

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from headgate.engine.log.manifest import Manifest
-from headgate.engine.log.stream import StreamLog
+from headgate.engine.log.trains import Trains
 from headgate.engine.reader import JobInput, StreamInput, stays
 from headgate.engine.utility import Protected
 from headgate.shed.droppers import UNSHED, Drop
@@ -27,7 +27,7 @@ class Thinning:
 
     def __init__(
         self,
-        log: StreamLog,
+        log: Trains,
         decided: int,
         steps: Sequence[tuple[int, Drop]] = (),
         keeps: str | None = None,
@@ -128,9 +128,9 @@ def decide(rate: Thinning, end: int, drop: Drop, owner: str, manifest: Manifest)
     """Give all positions before `end` that have none yet a rate, and record it."""
     low = rate.decided
     if (step := rate.decide(end, drop)) is not None:
-        manifest.thin(owner, rate.stream, *step)
+        manifest.rates.thin(owner, rate.stream, *step)
     if drop.percent and rate.keeps and end > low:
-        manifest.note_shed(rate.keeps, rate.stream, low, end, drop)
+        manifest.rates.note_shed(rate.keeps, rate.stream, low, end, drop)
 
 
 def kept(given: JobInput) -> float:

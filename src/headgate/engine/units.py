@@ -1,5 +1,7 @@
 """Live units: what one decision runs on a lane: a query as its own Spark plan, or queries of the kernel together."""
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -7,7 +9,7 @@ from typing import Protocol
 from headgate.engine.batch import Batch
 from headgate.engine.delivery import Delivered, deliver
 from headgate.engine.evaluation.protocol import NOTHING, Step, Waiting
-from headgate.engine.graphs import distinct
+from headgate.engine.graphs import counted, fewer
 from headgate.engine.kernel.program import Joined
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest
@@ -26,7 +28,7 @@ MOST_SEGMENTS = 64
 """A unit of more queries than this is one segment to the policy: the sum of what they yield."""
 
 MOST_GRAPHS = 8
-"""Of more different QoS graphs in a unit, the policy sees those whose critical points come first."""
+"""Of more different QoS graphs in a unit, the policy sees so many that stand for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,8 @@ class Evaluated:
     """What a unit found in a train: steps of queries, results of queries that share a sink, and who failed.
 
     Whoever moves along with the others has a step only if it has results. `size` is what results take, in bytes;
-    `joined` what the kernel has looked up in reference tables.
+    `joined` what the kernel has looked up in reference tables. Windows of those who are `left` could be closed since
+    `overdue`.
     """
 
     steps: Sequence[tuple[LiveQuery, Step]]
@@ -44,6 +47,8 @@ class Evaluated:
     batches: Sequence[Batch] = ()
     size: int = 0
     joined: Sequence[Joined] = ()
+    left: Sequence[str] = ()
+    overdue: float = math.inf
 
 
 class LiveUnit(Protocol):
@@ -54,8 +59,8 @@ class LiveUnit(Protocol):
     served: Served
     classes: frozenset[str]
     """Those of its queries."""
-    graphs: frozenset[LatencyGraph]
-    """The different QoS graphs of its queries."""
+    graphs: Counter[LatencyGraph]
+    """The different QoS graphs of its queries, and of how many."""
     fresh: bool
     """Whether something of it has never run: what loads and compiles first says little of the runs after it."""
 
@@ -137,7 +142,7 @@ class SingleUnit:
         self.fresh = True
         self.served = Served(query.name, query.cls, FREE)
         self.classes = frozenset((query.cls,))
-        self.graphs = distinct((query.qos,))
+        self.graphs = counted((query.qos,))
         self._query = query
 
     @property
@@ -229,10 +234,9 @@ def model(unit: LiveUnit, number: int) -> Unit:
     share = cost.b / len(names)
     parts = tuple(Segment(name, (Stage(share, 1.0),), cost.of(1)) for name in names)
     deadline = unit.queries[0].draft.deadline
-    graphs = tuple(sorted(unit.graphs, key=lambda graph: graph.critical)[:MOST_GRAPHS])
     return Unit(
         *(number, Entry(unit.name), names, parts, cost, Basis(parts, cost)),
         cls=unit.cls,
         deadline=deadline,
-        graphs=graphs,
+        graphs=fewer(unit.graphs, MOST_GRAPHS),
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from headgate.engine.log.stream import StreamLog
+from headgate.engine.log.trains import Trains
 from headgate.engine.reader import Utility
 from headgate.errors import InputError
 from headgate.shed.droppers import UNSHED, Drop, by_utility
@@ -36,7 +36,7 @@ class Protected:
         low, high = (set_drop(rate) for rate in by_utility(percent / 100, mass))
         return Drop(percent, Utility(self.column, self.values, low, high).text) if low or high else UNSHED
 
-    def missing(self, log: StreamLog, low: int, high: int) -> float:
+    def missing(self, log: Trains, low: int, high: int) -> float:
         """The part of the tuples from one position to before another that is not protected."""
         found = Utility(self.column, self.values, 0, 0).protects(log.column(self.column, low, high))
         return 1 - float(found.mean())
@@ -78,7 +78,7 @@ class Masses:
     def __init__(self) -> None:
         self._known: dict[tuple[str, Protected], float] = {}
 
-    def take(self, log: StreamLog, protected: Protected) -> None:
+    def take(self, log: Trains, protected: Protected) -> None:
         """Look at the end of a stream, once in a control period."""
         first = log.trains[0].first if log.trains else log.head
         low = max(first, log.head - _LAST)

@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from headgate.engine.readable import count, share, size, span
+from headgate.engine.status import behind
 
 Row = Mapping[str, Any]
 
@@ -46,27 +47,40 @@ def view(snapshot: Row, width: int, height: int, note: str = "") -> Group:
     above = _cut(streams, max(3, space // 3), "streams")
     if refreshing := snapshot.get("refreshing"):
         rows = [{**each, "status": "", "reason": None} for each in snapshot["tables"]]
-        above += [*blank, _line(_budget(refreshing), width, "cyan")]
+        spent = _packed(budget(refreshing), width)
+        above += [*blank, *(_line(each, width, "cyan") for each in spent)]
         above += _cut(_table(_TABLES, rows, width), max(3, space // 4), "tables")
-    above += [_line(_problem(table), width, "yellow") for table in snapshot["tables"] if table["problem"]]
-    if any(each["share"] is not None or each["delay_target"] is not None for each in snapshot["classes"]):
+    above += [_line(each, width, "yellow") for table in snapshot["tables"] for each in troubles(table)]
+    if _promised(snapshot["classes"]):
         rows = [{**each, "status": _punctual(each), "reason": None} for each in snapshot["classes"]]
-        above += [*blank, *_cut(_table(_CLASSES, rows, width), max(3, space // 4), "classes")]
+        above += [*blank, *_cut(_table(_classes(snapshot), rows, width), max(3, space // 4), "classes")]
     if snapshot["deadlines"]:
         rows = [{**each, "status": "", "reason": None} for each in snapshot["deadlines"]]
         above += [*blank, *_cut(_table(_DEADLINES, rows, width), max(3, space // 4), "queries with a deadline")]
+        above.append(_line(asked(snapshot), width, "yellow" if _load(snapshot) > 1 else "dim"))
     queries = _table(_queries(snapshot), sorted(snapshot["queries"], key=_urgency), width)
     below = _cut(queries, space - len(above), "queries")
     return Group(*[*top, *blank, *above, *blank, *below, *blank, *bottom][:height])
 
 
+def asked(snapshot: Row) -> str:
+    """What queries with a deadline ask for, which shows whether the lane that they share is too little for them."""
+    load = share(_load(snapshot))
+    return f"deadlines ask for {load} of a lane's time with nothing dropped; one lane serves them all"
+
+
+def _load(snapshot: Row) -> float:
+    return float(sum((each["demand"] or 0.0) / each["stride"] for each in snapshot["deadlines"]))
+
+
 def tables(snapshot: Row) -> list[tuple[str, Sequence[_Column], Sequence[Row]]]:
     """The tables of a snapshot, for whoever has another place to show them: a title, columns and rows."""
     found = [
-        ("classes", _CLASSES, snapshot["classes"] if any(each["share"] for each in snapshot["classes"]) else ()),
+        ("classes", _classes(snapshot), snapshot["classes"] if _promised(snapshot["classes"]) else ()),
         ("queries with a deadline", _DEADLINES, snapshot["deadlines"]),
         ("queries", _queries(snapshot), sorted(snapshot["queries"], key=_urgency)),
         ("streams", _streams(snapshot["time"]), snapshot["streams"]),
+        ("tables", _TABLES, [{**each, "reason": each["problem"]} for each in snapshot["tables"]]),
     ]
     return [
         (title, columns, [{"status": "", "reason": None, **row} for row in rows])
@@ -81,8 +95,8 @@ def line(snapshot: Row) -> str:
     said = [
         f"{count(accounting['tuples'])} tuples in at {count(sum(s['rate'] for s in snapshot['streams']))}/s",
         f"{count(accounting['results'])} results out",
-        f"{count(sum(q['pending'] for q in queries))} pending",
-        f"oldest wait {span(max((q['oldest_wait'] for q in queries), default=0.0))}",
+        f"{count(accounting['pending'])} pending",
+        f"oldest wait {span(accounting['oldest_wait'])}",
         f"lanes {share(accounting['utilisation'])} busy",
     ]
     failed = sum(state(each) == "failed" for each in (*snapshot["streams"], *queries))
@@ -99,10 +113,17 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
+def _promised(classes: Sequence[Row]) -> bool:
+    """Whether any class has a share or a target; else there is nothing to say of them."""
+    return any(each["share"] is not None or each["delay_target"] is not None for each in classes)
+
+
 def _head(snapshot: Row, width: int) -> list[Text]:
     accounting = snapshot["accounting"]
     parts = [
         f"headgate: {snapshot['policy']}",
+        # What was written by an older version does not say how load is managed.
+        *([f"shed {snapshot['shed']}"] if snapshot.get("shed") else []),
         span(snapshot["elapsed"]),
         f"lanes {share(accounting['utilisation'])} busy",
         f"{count(accounting['tuples'])} tuples in",
@@ -130,18 +151,29 @@ def _packed(parts: Iterable[str], width: int) -> list[str]:
     return lines
 
 
-def _budget(refreshing: Row) -> str:
+def budget(refreshing: Row) -> list[str]:
+    """What refreshes may take, how much of that they took, and what joins have of it; what more of it would bring."""
     amount = size if refreshing["unit"] == "bytes" else lambda n: f"{count(n)} refreshes"
     parts = [
         f"tables by {refreshing['policy']}: {amount(refreshing['budget'])} in {span(refreshing['period'])}",
         f"{share(refreshing['used'] / refreshing['allowed'] if refreshing['allowed'] else None)} used",
         f"joins see {share(refreshing['perceived'])} fresh",
     ]
-    return " · ".join(parts)
+    found = [" · ".join(parts)]
+    if (gain := refreshing["gain"]) is not None:
+        more = "MB" if refreshing["unit"] == "bytes" else "refresh"
+        found.append(f"one more {more} a minute would add {100 * gain:.1f} points")
+    return found
 
 
-def _problem(table: Row) -> str:
-    return f"table {table['name']}: {table['problem']}"
+def troubles(table: Row) -> list[str]:
+    """What is wrong with a reference table: it cannot be read, or becomes older than it should."""
+    found = [table["problem"]] if table["problem"] else []
+    if older := table["allowed_age"]:
+        found.append(
+            f"up to {span(older)} old, instead of {span(table['max_age'])}: the budget allows no more refreshes"
+        )
+    return [f"table {table['name']}: {each}" for each in found]
 
 
 def _punctual(cls: Row) -> str:
@@ -220,7 +252,8 @@ def _line(text: str, width: int, style: str) -> Text:
 
 def _streams(now: float) -> list[_Column]:
     def lag(row: Row) -> str:
-        return span(None if row["watermark"] is None else now - row["watermark"])
+        late = behind(row["watermark"], now)
+        return "replayed" if late is None and row["watermark"] is not None else span(late)
 
     return [
         _Column("stream", lambda row: row["name"], 12, words=True),
@@ -301,7 +334,14 @@ _QOS = _Column("QoS", lambda row: "–" if row["qos"] is None else f"{row['qos']
 
 def _queries(snapshot: Row) -> Sequence[_Column]:
     """The columns of queries: what results were worth, where there are QoS graphs."""
-    if snapshot["qos"] is None:
-        return _QUERIES
-    figures = [column.heading for column in _QUERIES].index("slowdown") + 1
-    return *_QUERIES[:figures], _QOS, *_QUERIES[figures:]
+    return _QUERIES if snapshot["qos"] is None else _behind("slowdown", _QUERIES)
+
+
+def _classes(snapshot: Row) -> Sequence[_Column]:
+    """The same of classes."""
+    return _CLASSES if all(row.get("qos") is None for row in snapshot["classes"]) else _behind("late", _CLASSES)
+
+
+def _behind(heading: str, columns: Sequence[_Column]) -> Sequence[_Column]:
+    at = [column.heading for column in columns].index(heading) + 1
+    return *columns[:at], _QOS, *columns[at:]

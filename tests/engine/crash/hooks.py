@@ -6,19 +6,21 @@ from unittest import mock
 
 from headgate.engine.evaluation import by_panes
 from headgate.engine.log import stream
+from headgate.engine.log.cohorts import Cohorts
 from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.stored import StoredStreams
 from headgate.engine.sink.into_stream import IntoStream
 from headgate.engine.sink.json_lines import JsonLines
 from headgate.engine.sink.parquet_folder import ParquetFolder
 
 STEPS = {
-    "a train or a stream's end is committed": (Manifest, "append"),
+    "a train or a stream's end is committed": (StoredStreams, "append"),
     "a train's file is written": (stream, "write"),
     "a pane's file is written": (by_panes, "write"),
     "a run is committed": (Manifest, "commit"),
     "a query is entered": (Manifest, "enter_many"),
-    "queries join a cohort": (Manifest, "join"),
-    "trains are dropped": (Manifest, "drop_trains"),
+    "queries join a cohort": (Cohorts, "join"),
+    "trains are dropped": (StoredStreams, "drop"),
     "rows are staged as Parquet": (ParquetFolder, "stage"),
     "rows are staged as JSON lines": (JsonLines, "stage"),
     "rows are staged for a stream": (IntoStream, "stage"),
@@ -87,12 +89,11 @@ def abandon(engine):
     """What is left of a process that has died: nothing. Its threads end, its files are let go of."""
     engine._scheduler._stopping = True
     engine._scheduler.wake()
-    engine._ending = True
-    engine._look.set()
+    engine._housekeeper.end()
     for live in engine._streams.values():
         live._stop.set()
     threads = [live._thread for live in engine._streams.values()]
-    threads += [engine._scheduler._thread, engine._housekeeper]
+    threads += [engine._scheduler._thread, engine._housekeeper._thread]
     for lane in engine._scheduler.lanes:
         lane._work.put(None)
         threads.append(lane._thread)
@@ -105,4 +106,4 @@ def abandon(engine):
             lane._task.drop()
     engine._residents.close()
     engine._recorder.close()
-    engine._manifest._db.close()
+    engine._manifest.close()

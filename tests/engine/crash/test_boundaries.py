@@ -15,6 +15,7 @@ CALLS = {"trains are dropped": (1,), "queries join a cohort": (1, 2), "rows are 
 
 Trains are dropped once a second, cohorts made at a start, and few runs have rows for the one stream of results.
 """
+LATER = 5.0
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,8 @@ def crash(spark, folder, doom):
             begin(engine, folder, made, every=0.05)
             while not doom.struck.wait(0.05) and not engine.done:
                 pass
+            # What is done once a second comes after the last tuple too.
+            doom.struck.wait(LATER)
         except Crash:
             pass
         finally:

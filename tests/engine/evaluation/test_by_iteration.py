@@ -79,6 +79,11 @@ def test_the_same_tuples_are_kept_in_one_piece_and_in_many(driven):
     assert last.shed == whole.shed > 0
 
 
+def test_a_tuple_that_would_be_left_over_is_taken_with_the_last_piece(driven):
+    # Of 100 tuples 90 are kept; a third of them are 33 tuples of the window and a bit.
+    assert len(iterate(filled(driven, FILTER), 30, 0.9)) == 3
+
+
 def test_streams_that_are_joined_are_both_thinned(driven):
     (step,) = iterate(filled(driven, JOIN, ("s", "r")), 10_000, 0.5)
     assert (step.read, step.shed) == (202, 100)
@@ -127,6 +132,21 @@ def test_a_trial_finds_what_a_run_and_a_tuple_take(driven):
     found = trial.found(Cost())
     assert (found.cost.a, found.cost.b) == (0.02, pytest.approx(0.001))
     assert found.whole
+
+
+@pytest.mark.parametrize(("each", "probes"), [(0.001, [1, 1, 8, 64]), (0.3, [1, 1])])
+def test_a_first_run_that_took_long_says_nothing_of_a_tuple_unless_the_next_one_does_too(driven, each, probes):
+    made = filled(driven, FILTER).query.evaluation
+    clock = Ticking(0.02, each)
+    trial = Trial(made, clock)
+
+    def load(plan, given):
+        clock.now += 0.0 if trial._probes else 0.5
+        return clock.execute(plan, given)
+
+    trial.run(load, 0.02)
+    assert trial.found(Cost()).cost.b == pytest.approx(each)
+    assert [probe.n for probe in trial._probes] == probes
 
 
 def test_of_a_trial_that_is_cut_short_counts_what_it_came_to_and_what_it_has_waited_for(driven):

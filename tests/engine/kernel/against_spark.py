@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from headgate.engine.kernel.expressions import arrow, expression
 from headgate.engine.kernel.functions.aggregates import aggregate
 from headgate.engine.kernel.ir import Literal
-from headgate.engine.log.stream import write
+from headgate.engine.log.files import write
 from headgate.engine.prepared import Views
 from headgate.engine.reader import JobInput, StreamInput
 from headgate.engine.sql.catalyst import NotFusableError, segment

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from headgate.engine.log.files import STAMP
 from headgate.engine.log.manifest import Manifest
-from headgate.engine.log.stream import STAMP, StreamLog
+from headgate.engine.log.stream import StreamLog
 from headgate.engine.windows import NEVER
 
 SCHEMA = pa.schema([("t", STAMP), ("k", pa.int64()), ("v", pa.int64())])

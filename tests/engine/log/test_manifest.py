@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.engine.log.manifest import Manifest, Moved, Passed, Progress, StoredTrain, peek
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.peeking import peek
+from headgate.engine.log.progress import Moved, Passed, Progress
+from headgate.engine.log.stored import StoredTrain
 from headgate.engine.windows import ENDED, NEVER
 from headgate.errors import InputError
 from headgate.shed.droppers import Drop
@@ -24,7 +27,7 @@ def path(tmp_path):
 @pytest.fixture
 def manifest(path):
     made = Manifest(path)
-    made.stream("s", {"schema": "x"})
+    made.streams.enter("s", {"schema": "x"})
     yield made
     made.close()
 
@@ -82,27 +85,28 @@ def test_runs_of_several_queries_are_committed_together_or_not_at_all(manifest):
 
 def test_a_train_its_counts_and_its_source_state_are_committed_together_or_not_at_all(manifest, path):
     with pytest.raises(TypeError):
-        manifest.append("s", TRAIN, {"at": object()}, late=2, rejected={"odd": 1})
-    assert manifest.trains("s") == []
-    assert manifest.counted("s") == (0, {})
-    manifest.append("s", TRAIN, {"at": 3}, late=2, rejected={"odd": 1})
+        manifest.streams.append("s", TRAIN, {"at": object()}, late=2, rejected={"odd": 1})
+    assert manifest.streams.trains("s") == []
+    assert manifest.streams.counted("s") == (0, {})
+    manifest.streams.append("s", TRAIN, {"at": 3}, late=2, rejected={"odd": 1})
     with pytest.raises(sqlite3.IntegrityError):
-        manifest.append("s", TRAIN, {"at": 6}, late=9, rejected={"odd": 9})
+        manifest.streams.append("s", TRAIN, {"at": 6}, late=9, rejected={"odd": 9})
     fresh = again(manifest, path)
-    assert fresh.trains("s") == [TRAIN]
-    assert fresh.stream("s", {})[1:] == ({"at": 3}, False)
-    assert fresh.counted("s") == (2, {"odd": 1})
+    assert fresh.streams.trains("s") == [TRAIN]
+    assert fresh.streams.enter("s", {})[1:] == ({"at": 3}, False)
+    assert fresh.streams.counted("s") == (2, {"odd": 1})
     fresh.close()
 
 
 def test_counts_add_up_and_trains_are_given_in_their_order(manifest):
     for seq in (0, 1, 2):
-        manifest.append("s", replace(TRAIN, seq=seq, first=3 * seq), None, late=seq, rejected={"odd": 1, "new": seq})
-    manifest.append("s", None, {"at": 9}, ended=True)
-    assert manifest.counted("s") == (3, {"odd": 3, "new": 3})
-    manifest.drop_trains("s", 1)
-    assert [train.seq for train in manifest.trains("s")] == [1, 2]
-    assert manifest.stream("s", {}) == ({"schema": "x"}, {"at": 9}, True)
+        train = replace(TRAIN, seq=seq, first=3 * seq)
+        manifest.streams.append("s", train, None, late=seq, rejected={"odd": 1, "new": seq})
+    manifest.streams.append("s", None, {"at": 9}, ended=True)
+    assert manifest.streams.counted("s") == (3, {"odd": 3, "new": 3})
+    manifest.streams.drop("s", 1)
+    assert [train.seq for train in manifest.streams.trains("s")] == [1, 2]
+    assert manifest.streams.enter("s", {}) == ({"schema": "x"}, {"at": 9}, True)
 
 
 def test_a_removed_query_leaves_nothing_and_begins_anew(manifest):
@@ -143,15 +147,15 @@ def test_a_second_opener_is_refused_while_the_first_works_on(manifest, path):
     with pytest.raises(InputError, match="one engine at a time") as refused:
         Manifest(path)
     assert "Stop the other one" in refused.value.remedy
-    manifest.append("s", TRAIN, None)
-    assert manifest.trains("s") == [TRAIN]
+    manifest.streams.append("s", TRAIN, None)
+    assert manifest.streams.trains("s") == [TRAIN]
 
 
 @pytest.mark.parametrize(("sync", "mode"), [(False, 1), (True, 2)])
 def test_a_commit_waits_for_the_disk_where_that_is_wanted(path, sync, mode):
     made = Manifest(path, sync=sync)
-    assert made._db.execute("PRAGMA synchronous").fetchone() == (mode,)
-    assert made._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert made._db.rows("PRAGMA synchronous") == [(mode,)]
+    assert made._db.rows("PRAGMA journal_mode") == [("wal",)]
     made.close()
 
 
@@ -167,7 +171,7 @@ def entered(manifest, *names, begin=BEGIN):
 
 def test_members_are_where_their_cohort_is_and_only_those_with_results_are_touched(manifest, path):
     entered(manifest, "p", "q", "r")
-    cohort = manifest.join("s", 4, ["p", "q"])
+    cohort = manifest.cohorts.join("s", 4, ["p", "q"])
     new = replace(BEGIN, run=1, cursors={"s": 9}, receipt={"n": 1}, results=2, tuples=77)
     only_results = replace(BEGIN, run=3, receipt={"path": 'it\'s 1 "x"'}, results=5)
     manifest.commit([("q", BEGIN, new), ("p", BEGIN, only_results)], Moved(cohort, 9, Passed(5)))
@@ -178,17 +182,17 @@ def test_members_are_where_their_cohort_is_and_only_those_with_results_are_touch
         "q": replace(new, cursors={"s": 12}, tuples=8),
         "r": BEGIN,
     }
-    assert fresh.cohorts() == {cohort: ["p", "q"]}
+    assert fresh.cohorts.members() == {cohort: ["p", "q"]}
     fresh.close()
 
 
 def test_who_leaves_a_cohort_goes_on_from_there_and_who_joins_later_reads_from_then_on(manifest):
     entered(manifest, "p", "q")
     entered(manifest, "late", begin=Progress(cursors={"s": 10}, tuples=0))
-    cohort = manifest.join("s", 4, ["p", "q"])
+    cohort = manifest.cohorts.join("s", 4, ["p", "q"])
     manifest.commit([], Moved(cohort, 10, Passed(6)))
-    manifest.leave(["p"])
-    assert manifest.join("s", 10, ["late"], cohort) == cohort
+    manifest.cohorts.leave(["p"])
+    assert manifest.cohorts.join("s", 10, ["late"], cohort) == cohort
     manifest.commit([], Moved(cohort, 11, Passed(1)))
     stands = manifest.progress("p")
     assert (stands.cursors, stands.tuples) == ({"s": 10}, 6)
@@ -203,19 +207,19 @@ def test_who_leaves_a_cohort_goes_on_from_there_and_who_joins_later_reads_from_t
 
 def test_who_joins_another_cohort_takes_along_what_it_has_read_and_an_empty_cohort_goes(manifest):
     entered(manifest, "p", "q")
-    first = manifest.join("s", 4, ["p"])
+    first = manifest.cohorts.join("s", 4, ["p"])
     manifest.commit([], Moved(first, 8, Passed(4)))
-    second = manifest.join("s", 4, ["q"])
+    second = manifest.cohorts.join("s", 4, ["q"])
     manifest.commit([], Moved(second, 8, Passed(3)))
-    assert manifest.join("s", 8, ["p"], second) == second
+    assert manifest.cohorts.join("s", 8, ["p"], second) == second
     manifest.commit([], Moved(second, 9, Passed(1)))
-    assert manifest.cohorts() == {second: ["p", "q"]}
+    assert manifest.cohorts.members() == {second: ["p", "q"]}
     assert {name: each.tuples for name, each in manifest.progress_of(["p", "q"]).items()} == {"p": 5, "q": 4}
     with pytest.raises(LookupError):
         manifest.commit([], Moved(first, 9, Passed(1)))
     manifest.remove("p")
-    manifest.leave(["q"])
-    assert manifest.cohorts() == {}
+    manifest.cohorts.leave(["q"])
+    assert manifest.cohorts.members() == {}
     with pytest.raises(LookupError):
         manifest.commit([], Moved(second, 10, Passed(1)))
 
@@ -227,13 +231,13 @@ def test_queries_that_are_not_all_at_one_position_cannot_move_along_together(man
     entered(manifest, "p")
     entered(manifest, "q", begin=Progress(cursors={"s": 5}))
     with pytest.raises(ValueError, match=f"at {position} of stream {stream}"):
-        manifest.join(stream, position, queries)
-    assert manifest.cohorts() == {}
+        manifest.cohorts.join(stream, position, queries)
+    assert manifest.cohorts.members() == {}
 
 
 def test_a_commit_moves_a_cohort_its_queries_and_shared_sinks_or_nothing(manifest):
     entered(manifest, "p")
-    cohort = manifest.join("s", 4, ["p"])
+    cohort = manifest.cohorts.join("s", 4, ["p"])
     run = ("p", BEGIN, replace(BEGIN, run=1, results=1))
     for broken in (
         ([run], Moved(cohort, 9, Passed(5)), {"out": object()}),
@@ -269,10 +273,10 @@ def test_whatever_joins_and_leaves_every_query_has_its_own_position_and_count(tm
             place = at[min(step[1])]
             joining = sorted(name for name in step[1] if at[name] == place)
             with_it = next((c for n, c in member.items() if at[n] == place and n not in joining), None)
-            joined = made.join("s", place, joining, with_it)
+            joined = made.cohorts.join("s", place, joining, with_it)
             member |= dict.fromkeys(joining, joined)
         elif step[0] == "leave":
-            made.leave(sorted(step[1]))
+            made.cohorts.leave(sorted(step[1]))
             member = {name: cohort for name, cohort in member.items() if name not in step[1]}
         elif step[0] == "together":
             for cohort in set(member.values()):
@@ -286,7 +290,7 @@ def test_whatever_joins_and_leaves_every_query_has_its_own_position_and_count(tm
             made.commit([(name, old, replace(old, cursors={"s": at[name]}, tuples=read[name]))])
     found = made.progress_of(list("abcd"))
     assert {name: (p.cursors["s"], p.tuples) for name, p in found.items()} == {n: (at[n], read[n]) for n in "abcd"}
-    assert sorted(n for names in made.cohorts().values() for n in names) == sorted(member)
+    assert sorted(n for names in made.cohorts.members().values() for n in names) == sorted(member)
     made.close()
 
 
@@ -297,20 +301,19 @@ def test_somebody_else_sees_all_of_the_queries_at_any_time(path):
     made = Manifest(path, alone=False)
     begin = Progress(2, {"s": 4}, 7, 8, {}, {"part": 1}, 30, 40, 5, 6)
     made.enter_many([("q", {"sql": "x"}, begin), ("p", {}, Progress(cursors={"s": 4}))], {"q": "3"})
-    made.thin("q", "s", 4, Drop(25))
+    made.rates.thin("q", "s", 4, Drop(25))
     made.open_iteration("q", 99, 0.5)
     made.commit([], shared={"board": {"run": 3}})
     seen = peek(path)
-    assert seen.definitions == {"q": {"sql": "x"}, "p": {}}
     assert seen.progress == {"q": begin, "p": Progress(cursors={"s": 4})}
     assert seen.instances == {"q": "3", "p": ""}
     assert seen.rates == {"q": {"s": [(4, Drop(25))]}}
     assert (seen.iterations, seen.shared) == ({"q": (99, 0.5)}, {"board": {"run": 3}})
-    with made._transaction():
-        made._db.execute("DELETE FROM query")
+    with made._db.transaction() as db:
+        db.execute("DELETE FROM query")
         # As it was committed, whatever is under way.
         assert peek(path) == seen
-        made._db.execute("INSERT INTO query (name, definition, closed, low) VALUES ('x', '{}', 0, 0)")
+        db.execute("INSERT INTO query (name, definition, closed, low) VALUES ('x', '{}', 0, 0)")
         assert peek(path) == seen
     assert set(peek(path).progress) == {"x"}
     made.close()
@@ -346,10 +349,11 @@ def test_what_is_no_manifest_cannot_be_looked_into(path, text):
 def test_the_last_commit_is_seen_of_who_sleeps_in_the_middle_of_one_or_is_dead(path, how):
     program = f"""
 import pathlib, time
-from headgate.engine.log.manifest import Manifest, Progress
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.progress import Progress
 made = Manifest(pathlib.Path({str(path)!r}), alone=False)
 made.enter("q", {{}}, Progress(cursors={{"s": 4}}))
-with made._transaction() as db:
+with made._db.transaction() as db:
     db.execute("DELETE FROM query")
     print("now", flush=True)
     time.sleep(600)
@@ -406,8 +410,8 @@ def test_rates_of_the_third_version_drop_by_chance_as_they_did(path):
     db.close()
     made = Manifest(path)
     made.enter("q", {}, Progress(cursors={"s": 7}))
-    assert made.thinned(["q"]) == {"q": {"s": [(7, Drop(40))]}}
-    assert made.shed_before("s", 8) == [("boards", 7, 9, Drop(40))]
+    assert made.rates.thinned(["q"]) == {"q": {"s": [(7, Drop(40))]}}
+    assert made.rates.shed_before("s", 8) == [("boards", 7, 9, Drop(40))]
     made.close()
 
 
@@ -420,7 +424,7 @@ def test_a_manifest_of_the_first_version_goes_on_as_one_of_this(path):
         made = Manifest(path)
         assert made.progress("q") == stands
         assert made.definition("q") == {"sql": "q"}
-        cohort = made.join("s", 9, ["q"])
+        cohort = made.cohorts.join("s", 9, ["q"])
         made.commit([], Moved(cohort, 9, Passed(0)))
-        made.leave(["q"])
+        made.cohorts.leave(["q"])
         made.close()

@@ -171,7 +171,7 @@ def test_two_feeders_never_fork_lose_or_repeat_a_tuple(tmp_path_factory, steps):
             # What was written has no number yet, or the manifest does not know of it.
             (log.shared.folder / f".{n}.x.tmp").write_bytes(b"half")
             with suppress(SupersededError), pytest.MonkeyPatch.context() as patch:
-                patch.setattr(log._manifest, "append", lambda *_, **__: 1 / 0)
+                patch.setattr(log._committed, "append", lambda *_, **__: 1 / 0)
                 at = (log.state or {"at": 0})["at"]
                 with pytest.raises(ZeroDivisionError):
                     take(log, n)
@@ -280,7 +280,7 @@ def test_what_has_gone_for_all_is_forgotten_by_each(nodes, tmp_path):
     assert [train.seq for train in log.trains] == [3]
     other = again(tmp_path, other, "b")
     assert [train.seq for train in other.trains] == [2, 3]
-    assert other.manifest.trains("s") == list(other.trains)
+    assert other.manifest.streams.trains("s") == list(other.trains)
     other.manifest.close()
 
 
@@ -305,7 +305,7 @@ def test_a_number_that_has_gone_is_not_given_again_to_who_was_asleep(nodes):
     take(other, 2)
     assert log.follow() == [other.trains[-1]]
     assert values(other) == [5, 6, 7]
-    assert other.manifest.trains("s") == list(other.trains)
+    assert other.manifest.streams.trains("s") == list(other.trains)
 
 
 # Streams that run.

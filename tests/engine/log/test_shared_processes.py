@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import headgate
+from headgate.engine.log.files import read
 from headgate.engine.log.shared import SharedTrains
-from headgate.engine.log.stream import _read
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def feeder(shared, node, most, every=0.0):
 
 
 def values(trains):
-    found = [_read(trains.path(seq), ["v"]).column(0).to_pylist() for seq in trains.numbers()]
+    found = [read(trains.path(seq), ["v"]).column(0).to_pylist() for seq in trains.numbers()]
     return [value for each in found for value in each]
 
 

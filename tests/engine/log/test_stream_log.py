@@ -155,6 +155,7 @@ def test_arrivals_are_exact_where_those_of_each_train_are_evenly_spread(shapes, 
             feed(log, [[0] * count], [*came, *arrivals])
             came += arrivals
             now = came[-1]
+            assert log.arrived(0, len(came) + 1) == log.arrived(0, len(came)) == pytest.approx(sum(came) * MICRO)
         position = data.draw(st.integers(0, len(came) - 1))
         n = data.draw(st.integers(0, len(came) + 3))
         assert log.oldest(position) == pytest.approx(came[position] * MICRO)
@@ -279,11 +280,11 @@ def test_an_append_that_a_crash_kept_from_being_committed_doubles_nothing_when_i
     def crash(*_, **__):
         raise KeyboardInterrupt
 
-    whole = log.manifest.append
-    log.manifest.append = crash
+    whole = log.manifest.streams.append
+    log.manifest.streams.append = crash
     with pytest.raises(KeyboardInterrupt):
         log.append(table([2]), {"at": 2}, rejected=bad)
-    log.manifest.append = whole
+    log.manifest.streams.append = whole
     log.manifest.close()
     log = opened(tmp_path)
     assert (log.head, log.state) == (1, {"at": 1})
@@ -308,13 +309,13 @@ def test_files_that_no_row_names_are_gone_when_a_log_is_opened(tmp_path):
 @pytest.mark.parametrize("sync", [False, True])
 def test_files_are_on_the_disk_before_the_row_that_names_them_for_who_wants_it(tmp_path, sync):
     log = opened(tmp_path, sync=sync)
-    commit, seen = log.manifest.append, []
+    commit, seen = log.manifest.streams.append, []
 
     def noted(*given, **more):
         seen.extend(on_disk)
         commit(*given, **more)
 
-    log.manifest.append = noted
+    log.manifest.streams.append = noted
     with syncs() as on_disk:
         log.append(table([1]), None, rejected=[Rejected("x", "odd", "line 1")])
     trains, dead = tmp_path / "streams" / "s", tmp_path / "dead" / "s"

@@ -93,6 +93,23 @@ def test_relative_paths_start_at_the_folder_of_the_file_and_others_stay(folder, 
             "{socket: {port: 0, host: localhost, schema: a INT}}",
             lambda: source.socket(0, host="localhost", schema="a INT"),
         ),
+        ("{kafka: {topic: t, schema: a INT}}", lambda: source.kafka("t", schema="a INT")),
+        (
+            """{kafka: {topic: t, servers: 'b:9', schema: a INT, start: earliest, key: k, timestamp: at,
+                on_loss: skip, group: g, every: 10ms, password_from: SECRET, options: {fetch.min.bytes: 10}}}""",
+            lambda: source.kafka(
+                *("t", "b:9"),
+                schema="a INT",
+                start="earliest",
+                key="k",
+                timestamp="at",
+                on_loss="skip",
+                group="g",
+                every=0.01,
+                password_from="SECRET",
+                options={"fetch.min.bytes": "10"},
+            ),
+        ),
     ],
 )
 def test_every_source_can_be_written(folder, text, made):
@@ -178,7 +195,7 @@ def test_an_engine_gets_streams_first_then_tables_then_queries(folder):
     ]
     stream, symbols, big, vwap = engine.calls
     assert stream[2:] == (loaded.streams["ticks"].source, {"event_time": "ts", "delay": 2, "idle": 5})
-    assert symbols[2:] == ("symbols.csv", {"parts": None, "refresh": True})
+    assert symbols[2:] == ("symbols.csv", {"parts": None, "refresh": True, "max_age": None})
     assert big[2] == "SELECT * FROM ticks"
     assert big[3] == {
         "window": None,
@@ -228,6 +245,7 @@ tables:
   prices:
     jdbc: {url: "jdbc:postgresql://db/shop", table: prices, user: me, password_from: SECRET, options: {ssl: 1}}
     parts: {column: region, values: [eu, us]}
+    max_age: 5min
   limits:
     jdbc: {url: "jdbc:postgresql://db/shop", table: limits, version: SELECT max(changed) FROM limits}
     parts: {column: id, ranges: [10, 20]}
@@ -243,14 +261,14 @@ def test_tables_may_live_in_a_database_and_be_refreshed_by_part_within_a_budget(
     given = {name: (made, options) for what, name, made, options in engine.calls if what == "table"}
     shop, secret = "jdbc:postgresql://db/shop", {"ssl": "1", "user": "me", "password": "xyzzy"}
     assert given == {
-        "symbols": ("symbols.csv", {"parts": None, "refresh": False}),
+        "symbols": ("symbols.csv", {"parts": None, "refresh": False, "max_age": None}),
         "prices": (
             table.jdbc(shop, "prices", secret),
-            {"parts": table.values("region", "eu", "us"), "refresh": True},
+            {"parts": table.values("region", "eu", "us"), "refresh": True, "max_age": 300},
         ),
         "limits": (
             table.jdbc(shop, "limits", version="SELECT max(changed) FROM limits"),
-            {"parts": table.ranges("id", 10, 20), "refresh": True},
+            {"parts": table.ranges("id", 10, 20), "refresh": True, "max_age": None},
         ),
     }
     assert ("refreshing", "", None, {"refreshes": 12, "bytes": None, "per": 30, "policy": "uniform"}) in engine.calls

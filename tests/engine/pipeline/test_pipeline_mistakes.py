@@ -47,6 +47,18 @@ MISTAKES = [
         "5:19",
         ["a database is named by a JDBC address", "got 'http://db'"],
     ),
+    (
+        "file: symbols.csv",
+        "file: symbols.csv, max_age: 0s",
+        "5:41",
+        ["'max_age' is a finite time above 0", "got '0s'"],
+    ),
+    (
+        "file: symbols.csv",
+        "file: symbols.csv, refresh: false, max_age: 5min",
+        "5:57",
+        ["a table with a max_age is refreshed", "got refresh: false"],
+    ),
     ("policy:", "refresh: {per: 60s}\npolicy:", "1:10", ["a refresh budget is in refreshes or in bytes", "got none"]),
     ("policy:", "refresh: {budget: 0}\npolicy:", "1:19", ["'budget' is a finite number above 0", "got 0"]),
     (
@@ -85,7 +97,7 @@ MISTAKES = [
         SOURCE,
         "{tick: {}}",
         "3:20",
-        ["a source has known keys only", "'tick'", "replay, ticks, nexmark, folder, socket"],
+        ["a source has known keys only", "'tick'", "replay, ticks, nexmark, folder, socket, kafka"],
     ),
     (SOURCE, "5", "3:19", ["a source is a mapping", "got 5", "{ticks: {rate: 1000}}"]),
     (SOURCE, "{}", "3:19", ["a source is exactly one of replay, ticks", "no keys"]),
@@ -127,6 +139,14 @@ MISTAKES = [
     (SOURCE, "{socket: {port: 9999}}", "3:28", ["a socket source has the key 'schema'", "schema: sym STRING"]),
     (SOURCE, "{socket: {schema: a INT}}", "3:28", ["a socket source has the key 'port'", "port: 9999"]),
     (SOURCE, "{socket: {port: 1e6, schema: a INT}}", "3:35", ["'port' is a whole number from 0 to 65535"]),
+    (SOURCE, "{kafka: {topic: ticks}}", "3:27", ["a kafka source has the key 'schema'", "schema: sym STRING"]),
+    (
+        SOURCE,
+        "{kafka: {topic: t, schema: a INT, start: now}}",
+        "3:60",
+        ["'start' is a known start of a topic", "'now'", "latest, earliest"],
+    ),
+    (SOURCE, "{kafka: {topic: t, schema: a INT, options: [1]}}", "3:62", ["'options' is a mapping of words"]),
     # streams
     ("event_time: ts, ", "", "3:41", ["delay is about event times", "no event_time", "event_time: ts"]),
     ("event_time: ts, delay: 2s, ", "", "3:41", ["idle is about event times", "no event_time"]),

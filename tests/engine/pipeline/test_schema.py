@@ -17,7 +17,7 @@ EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "pipelines").glob("*
 BEYOND = (
     *("a name of its own", "a place of its own", "about event times", "about windows", "exists", "goes with"),
     *("a file or one of a database", "by values or by ranges", "bounds of parts", "a JDBC address", "or in bytes"),
-    *("reads its own results", "of what its size is", "is for windows of time"),
+    *("reads its own results", "of what its size is", "is for windows of time", "with a max_age is refreshed"),
     *("utility never", "go from left to right", "a deadline or a QoS graph"),
     *("policy 'bsd' has known keys", "policy 'auto' has known keys", "gone.csv", "symbols is a number from"),
 )

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from engine.sink.openings import opened, opening, run, table
 from engine.sink.stepping import happening
 from headgate.engine import sink
-from headgate.engine.log.manifest import peek
+from headgate.engine.log.peeking import peek
 from headgate.errors import HeadgateError, InputError, SupersededError
 
 KINDS = {
@@ -282,7 +282,8 @@ from dataclasses import replace
 from pathlib import Path
 from engine.sink.openings import opened, table
 from engine.sink.test_fencing import KINDS
-from headgate.engine.log.manifest import Manifest, Progress
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.progress import Progress
 from headgate.errors import SupersededError
 folder, kind = Path(sys.argv[1]), sys.argv[2]
 manifest = Manifest(folder / "manifest.db", alone=False)

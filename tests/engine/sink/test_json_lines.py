@@ -165,3 +165,15 @@ def test_columns_that_json_cannot_have_are_refused(path):
         sink.jsonl(path).open(opening(schema=schema))
     with pytest.raises(InputError, match="got 'a' twice"):
         sink.jsonl(path).open(opening(schema=pa.schema([("a", pa.string()), ("a", pa.string())])))
+
+
+def test_it_shows_a_run_once_that_is_published(tmp_path):
+    writer = opened(sink.jsonl(tmp_path / "out.jsonl"))
+    receipts = []
+    for number in (1, 2):
+        receipts.append(writer.stage(number, table(number)))
+        assert not writer.shows(receipts[-1])
+        writer.publish(receipts[-1])
+        assert writer.shows(receipts[-1])
+    assert writer.shows(receipts[0])
+    writer.close()

@@ -438,3 +438,19 @@ def test_a_committed_file_that_is_out_of_reach_is_told_and_made_once_it_is_back(
     writer.publish(receipt)
     assert values(tmp_path) == [1]
     writer.close()
+
+
+def test_it_shows_what_is_committed_once_a_file_of_it_is_made(tmp_path):
+    writer = opened(sink.parquet(tmp_path / "out", every=60))
+    first = run(writer, 1, table(1))
+    assert not writer.shows(first)
+    writer.tick(LATER)
+    assert writer.shows(first)
+    second = run(writer, 2, table(2))
+    third = run(writer, 3, table(3))
+    assert [writer.shows(each) for each in (first, second, third)] == [True, False, False]
+    writer.tick(LATER)
+    assert writer.shows(second)
+    assert writer.shows(third)
+    assert values(tmp_path / "out") == [1, 2, 3]
+    writer.close()

@@ -9,7 +9,8 @@ import pytest
 
 from engine.sink.openings import SCHEMA, opening, table
 from headgate.engine import sink
-from headgate.engine.log.manifest import Manifest, Moved, Passed, Progress
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.progress import Moved, Passed, Progress
 from headgate.errors import InputError
 
 LATER = float("inf")
@@ -89,7 +90,7 @@ def test_results_of_many_queries_and_their_place_are_committed_together(tmp_path
     manifest = Manifest(tmp_path / "manifest.db")
     out = admitted(sink.shared("alerts", sink.jsonl(tmp_path / "out")), "p", "q")
     old = manifest.enter_many([(name, {}, Progress(cursors={"s": 0})) for name in ("p", "q")])
-    cohort = manifest.join("s", 0, ["p", "q"])
+    cohort = manifest.cohorts.join("s", 0, ["p", "q"])
     with out.lock:
         receipt = out.stage([("q", table(1))])
         manifest.commit(

@@ -2,12 +2,16 @@
 
 import contextlib
 import json
+import threading
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 START = 1_000_000.0
+PATIENCE = 20
 
 
 class CrashError(Exception):
@@ -80,3 +84,56 @@ def crashed(source, crash, **how):
     second.trains, second.arrived, second.rejected = first.trains[:], first.arrived[:], first.rejected[:]
     source.run(second)
     return second
+
+
+@dataclass
+class Live(Memory):
+    """An intake with the real clock, stopped when the test says so."""
+
+    def __post_init__(self):
+        self.stopping = threading.Event()
+        self.failure = None
+
+    def now(self):
+        return time.time()
+
+    def wait(self, seconds):
+        return self.stopping.wait(seconds)
+
+    @property
+    def taken(self):
+        return self.rows.num_rows + len(self.rejected)
+
+
+@contextlib.contextmanager
+def running(source, state=None):
+    """The intake of a source that runs. Ends the source, and fails if it had failed."""
+    intake = Live(source.schema(None), state=state)
+
+    def run():
+        try:
+            source.run(intake)
+        except Exception as error:  # noqa: BLE001 - raised where the test waits or ends
+            intake.failure = error
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield intake
+    finally:
+        intake.stopping.set()
+        thread.join(PATIENCE)
+    if intake.failure is not None:
+        raise intake.failure
+    assert not thread.is_alive()
+
+
+def until_taken(intake, n):
+    """Wait until so many rows are there, tuples or refused."""
+    for _ in range(PATIENCE * 100):
+        if intake.failure is not None:
+            raise intake.failure
+        if intake.taken >= n:
+            return
+        time.sleep(0.01)
+    pytest.fail(f"{intake.taken} of {n} rows were taken")

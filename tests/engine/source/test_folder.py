@@ -127,6 +127,20 @@ def test_the_columns_show_in_the_first_file(tmp_path):
     assert fed(source.folder(tmp_path), stop_at_pause=True).rows.to_pylist() == [{"n": 1}]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("a.jsonl", '{"n": 1}\n{"n": "one"}\n', "changed from number to string"),
+        ("a.jsonl", "no object\n", "Empty JSON file"),
+        ("a.csv", "", "Empty CSV file"),
+    ],
+)
+def test_why_columns_do_not_show_is_said(tmp_path, name, text, reason):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=rf"got '.*{name}': .*{reason}"):
+        source.folder(tmp_path).schema(None)
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "a.parquet").write_text("not Parquet")
     with pytest.raises(InputError, match=r"got '.*a\.parquet'"):

@@ -29,8 +29,8 @@ MORE = pa.schema(
 ALL = {"f": 0.5, "ok": True, "day": "2026-01-31", "sum": 12.5, "tags": ["a", None], "at": {"x": 1}}
 
 
-def decoded(schema, *lines):
-    return decode(JsonLines(schema), lines, str)
+def decoded(schema, *lines, lenient=False):
+    return decode(JsonLines(schema, lenient), lines, str)
 
 
 def line(**changes):
@@ -125,6 +125,42 @@ def test_a_value_that_does_not_fit_its_type_is_refused(change):
     assert [row.reason.startswith(f"column '{name}' is ") for _, row in found.rejected] == [True]
 
 
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        (b'{"vol":3}', (None, None, 3, None)),
+        (b'{"size":{"sym":1},"vol":3,"size":2,"sym":"a"}', ("a", None, 3, None)),
+        (b'{"sym":null,"size":1}', (None, None, None, None)),
+    ],
+)
+def test_where_lines_are_lenient_other_keys_are_left_out_and_missing_columns_are_null(text, row):
+    found = decoded(FLAT, GOOD, text, lenient=True)
+    assert not found.rejected
+    assert tuple(found.rows.to_pylist()[1].values()) == row
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"{}", "no column of the stream is there"),
+        (b'{"size":1}', "no column of the stream is there"),
+        (b'{"vol":1,"vol":2}', "column 'vol' is there twice"),
+        (b'{"vol":"1"}', "column 'vol' is INT, got \"1\""),
+    ],
+)
+def test_a_lenient_line_has_one_column_at_least_and_none_twice_or_of_another_type(text, reason):
+    found = decoded(FLAT, GOOD, text, lenient=True)
+    assert [row.reason for _, row in found.rejected] == [reason]
+
+
+def test_in_lenient_lines_nested_values_are_lenient_too():
+    found = decoded(MORE, b'{"at":{"x":1,"y":{"x":2,"x":3}}}', b'{"at":{"x":1,"x":2}}', lenient=True)
+    assert found.rows["at"].to_pylist() == [{"x": 1, "when": None}]
+    assert [row.reason for _, row in found.rejected] == [
+        "column 'at' is STRUCT<X:BIGINT,WHEN:TIMESTAMP>, got {\"x\": 2}"
+    ]
+
+
 def test_blank_lines_are_no_rows():
     found = decoded(FLAT, b"", GOOD, b"  \r", GOOD + b"\r")
     assert found.lines.tolist() == [1, 3]
@@ -160,14 +196,15 @@ LINES = st.one_of(
         {"sym": st.text(), "price": st.floats(allow_nan=False), "vol": st.integers(0, 9), "ts": st.none()}
     ).map(lambda row: json.dumps(row, ensure_ascii=False, indent=None).encode()),
     st.binary(max_size=8).filter(lambda text: b"\n" not in text),
+    st.sampled_from([b'{"more":1,"sym":"a","more":2}', b'{"more":{"sym":null},"vol":1}', b'{"more":null}', b"{}"]),
     st.sampled_from([b"null", b'{"sym":', b'"a"}', GOOD + GOOD, GOOD + b" null", b"{" + GOOD + b"}", GOOD[:-1]]),
 )
 
 
-@given(st.lists(LINES, max_size=8))
-def test_what_becomes_of_a_line_does_not_depend_on_its_neighbours(lines):
-    together = decoded(FLAT, *lines)
-    apart = [decoded(FLAT, line) for line in lines]
+@given(st.lists(LINES, max_size=8), st.booleans())
+def test_what_becomes_of_a_line_does_not_depend_on_its_neighbours(lines, lenient):
+    together = decoded(FLAT, *lines, lenient=lenient)
+    apart = [decoded(FLAT, line, lenient=lenient) for line in lines]
     assert together.rows.equals(pa.concat_tables([FLAT.empty_table(), *(each.rows for each in apart)]))
     assert [(row.row, row.reason) for _, row in together.rejected] == [
         (row.row, row.reason) for each in apart for _, row in each.rejected

@@ -184,3 +184,25 @@ def test_an_empty_text_file_needs_a_schema(tmp_path):
     with pytest.raises(InputError, match="first rows"):
         source.replay(tmp_path / "a.csv").schema(None)
     assert fed(source.replay(tmp_path / "a.csv", schema=pa.schema([("n", pa.int64())]))).rows.num_rows == 0
+
+
+def test_a_replay_goes_on_in_the_folder_that_the_files_are_in_on_another_machine(tmp_path):
+    for machine in ("a", "b"):
+        (tmp_path / machine).mkdir()
+        for name, first in (("1.parquet", 0), ("2.parquet", 3)):
+            written(tmp_path / machine / name, n=range(first, first + 3))
+    begun = fed(source.replay(tmp_path / "a", speed="max"))
+    state = {**begun.states[0], "file": str(tmp_path / "a" / "2.parquet"), "row": 1, "sent": 4}
+    schema = begun.schema
+    rest = Memory(schema, state=state)
+    source.replay(tmp_path / "b", speed="max").run(rest)
+    assert rest.rows["n"].to_pylist() == [4, 5]
+
+
+def test_a_replay_that_is_told_when_it_begins_is_late_by_the_time_that_has_passed(ticks):
+    made = source.replay(ticks, time="ts")
+    late = Memory(made.schema(None), state=made.start(START - 5))
+    made.run(late)
+    assert late.rows["n"].to_pylist() == [0, 1, 2, 3, 4]
+    assert late.trains[0]["n"].to_pylist() == [0, 1, 2, 3]
+    np.testing.assert_allclose(np.concatenate(late.arrived) - (START - 5), [0, 1, 1, 4, 10])

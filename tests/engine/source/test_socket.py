@@ -2,16 +2,14 @@
 
 import json
 import socket
-import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.source.intake import Memory
+from engine.source.intake import Live, running, until_taken
 from headgate.engine import source
 from headgate.engine.source.tcp import LONGEST_LINE
 from headgate.errors import InputError
@@ -20,55 +18,12 @@ SCHEMA = pa.schema([("who", pa.string()), ("n", pa.int64())])
 PATIENCE = 20
 
 
-@dataclass
-class Live(Memory):
-    """An intake with the real clock, stopped when the test says so."""
-
-    def __post_init__(self):
-        self.stopping = threading.Event()
-
-    def now(self):
-        return time.time()
-
-    def wait(self, seconds):
-        return self.stopping.wait(seconds)
-
-    @property
-    def taken(self):
-        return self.rows.num_rows + len(self.rejected)
-
-
 @contextmanager
 def serving(**how):
-    """A running source and its intake. Ends the source, and fails if it had failed."""
     made = source.socket(0, schema=SCHEMA, every="20ms", **how)
-    intake = Live(made.schema(None))
     assert made.port > 0
-    failures = []
-
-    def run():
-        try:
-            made.run(intake)
-        except Exception as error:  # noqa: BLE001 - told below
-            failures.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
+    with running(made) as intake:
         yield made, intake
-    finally:
-        intake.stopping.set()
-        thread.join(PATIENCE)
-    assert not failures
-    assert not thread.is_alive()
-
-
-def until_taken(intake, n):
-    for _ in range(PATIENCE * 100):
-        if intake.taken >= n:
-            return
-        time.sleep(0.01)
-    pytest.fail(f"{intake.taken} of {n} lines were taken")
 
 
 def line(who, n):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from headgate.engine.sql.depth import make_room
 from headgate.engine.sql.plan import ByPanes, BySession, PerTrain, PerWindow
 from headgate.engine.sql.planner import plan
 from headgate.engine.windows import Window
@@ -143,6 +144,16 @@ def test_each_distinct_aggregate_and_each_shared_part_is_computed_once(catalog):
     assert plan(text, catalog, WINDOW).partial.count(" AS __p") == 2
 
 
+def test_the_condition_of_an_aggregate_without_groups_is_looked_at_once(catalog):
+    text = "SELECT avg(t.price), count(*), sum(vol) FILTER (WHERE ok) FROM ticks t WHERE sha1(t.sym) > 'a'"
+    partial = plan(text, catalog, WINDOW).partial
+    assert partial.count("sha1") == 1
+    assert partial.endswith(
+        "sum(vol) FILTER(WHERE (__met AND ok)) AS __p3 "
+        "FROM (SELECT *, sha1(t.sym) > 'a' AS __met FROM __ticks AS t) AS t GROUP BY 1, 2"
+    )
+
+
 def test_a_window_over_event_time_needs_a_stream_that_has_one(catalog):
     with pytest.raises(InputError, match="'raw'"):
         plan("SELECT max(a) FROM raw", catalog, WINDOW)
@@ -210,3 +221,16 @@ def test_first_and_last_need_the_tuples_of_one_stream(catalog):
         plan("SELECT first(price) FROM ticks JOIN orders USING (sym)", catalog, WINDOW)
     assert "min_by" in caught.value.remedy
     assert "_position" in plan("SELECT last(price) AS p FROM ticks ORDER BY p", catalog, WINDOW).sql
+
+
+def _called_deeply(depth, act):
+    return act() if depth == 0 else _called_deeply(depth - 1, act)
+
+
+def test_a_formula_may_be_a_hundred_levels_deep_however_deep_the_call_is(catalog):
+    make_room()
+    nested = "sym"
+    for i in range(100):
+        nested = f"replace({nested}, 'a', '{i % 10}')"
+    found = _called_deeply(300, lambda: plan(f"SELECT {nested} AS s FROM ticks", catalog))
+    assert found.sql.count("replace(") == 100

@@ -17,7 +17,7 @@ class Elsewhere:
     def __init__(self, keys=3):
         self.versions = dict.fromkeys(range(keys), 0)
         self.broken = None
-        self.reads = 0
+        self.asked = self.reads = 0
         self.gate = threading.Event()
         self.gate.set()
 
@@ -26,6 +26,7 @@ class Elsewhere:
             self.versions[key] += 1
 
     def __call__(self, spark):
+        self.asked += 1
         self.gate.wait(60)
         self.reads += 1
         if self.broken:

@@ -48,7 +48,7 @@ def test_parts_of_a_table_are_read_with_a_condition_that_the_database_looks_at(e
     prices.sql("ALTER SYSTEM SET log_statement = 'all'")
     prices.sql("SELECT pg_reload_conf()")
     prices.sql("UPDATE d SET version = version + 1")
-    assert engine._tables.refresh("d", 1, engine.spark).changed
+    assert engine._tables.refresh("d", engine._tables.kept["d"], 1, engine.spark).changed
     rows = engine.spark.read.parquet(engine._tables.reads(["d"])["d"]).collect()
     assert {row["k"]: row["version"] for row in rows} == {0: 0, 1: 1, 2: 0}
     assert """"region" = 'us'""" in (prices.folder / "log").read_text()
@@ -63,6 +63,34 @@ def test_a_version_query_spares_reading_the_table(engine, prices):
     assert engine.status().refreshing.used < shown(engine).refreshes / 2
     prices.sql("UPDATE d SET version = 4, changed = 1 WHERE k = 0")
     until(lambda: shown(engine).changed == 1)
+
+
+def test_a_database_that_stops_and_comes_back_is_read_again(engine, fed, prices):
+    engine.table("d", table.jdbc(prices.url, "d", prices.properties))
+    engine.query("joined", JOINED)
+    engine.refreshing(100, per="1s")
+    engine.start("fcfs")
+    prices.stop()
+    try:
+        until(lambda: shown(engine).failures > 0)
+        assert "connect" in shown(engine).problem
+        fed.feed(3)
+        caught_up(engine, "joined", position=3)
+    finally:
+        prices.start()
+    prices.sql("UPDATE d SET version = 7 WHERE k = 1")
+    until(lambda: shown(engine).changed == 1)
+    assert shown(engine).problem is None
+    fed.feed(3)
+    caught_up(engine, "joined", position=6)
+    assert pairs(engine, "joined") == [(0, 0), (1, 0), (2, 0), (3, 0), (4, 7), (5, 0)]
+
+
+def test_a_database_that_does_not_answer_is_given_up_after_a_while(engine, prices):
+    assert table.jdbc(prices.url, "d", prices.properties).options["socketTimeout"] == "60"
+    slow = "(SELECT 1 AS k FROM pg_sleep(9)) AS slow"
+    with pytest.raises(InputError, match="table 'slow' can be read"):
+        engine.table("slow", table.jdbc(prices.url, slow, {**prices.properties, "socketTimeout": "1"}))
 
 
 def test_a_database_that_is_gone_leaves_the_last_snapshot_in_use(engine, fed, prices):

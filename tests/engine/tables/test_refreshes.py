@@ -1,5 +1,6 @@
 """Tables that change elsewhere: joins see what was refreshed, within the budget, and failures take nothing along."""
 
+import threading
 import time
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 from engine.live import caught_up, until
 from engine.tables.conftest import JOINED, SPARKS, Elsewhere
 from headgate import InputError, table
+from headgate.engine.table import refresher
 from headgate.freshness.refreshing import SAVED
 
 OFTEN = {"refreshes": 100, "per": "1s"}
@@ -160,6 +162,33 @@ def test_a_slow_source_keeps_no_query_from_running(engine, fed, elsewhere):
     until(lambda: shown(engine).refreshes > 0)
 
 
+def test_an_engine_stops_also_while_a_source_does_not_answer(engine, fed, elsewhere, caplog, monkeypatch):
+    monkeypatch.setattr(refresher, "_PATIENCE", 0.2)
+    engine.table("d", elsewhere)
+    engine.query("joined", JOINED)
+    engine.refreshing(**OFTEN)
+    elsewhere.gate.clear()
+    engine.start("fcfs")
+    fed.feed(3)
+    caught_up(engine, "joined", position=3)
+    until(lambda: elsewhere.asked > 1)
+    engine.stop()
+    assert "a table's source has not answered" in caplog.text
+    elsewhere.gate.set()
+
+
+def test_a_refresh_that_ends_with_the_engine_is_no_failure_of_the_table(engine, elsewhere):
+    engine.table("d", elsewhere)
+    engine.refreshing(**OFTEN)
+    elsewhere.gate.clear()
+    engine.start("fcfs")
+    until(lambda: elsewhere.asked > 1)
+    elsewhere.broken = RuntimeError("cancelled")
+    threading.Timer(0.5, elsewhere.gate.set).start()
+    engine.stop()
+    assert (shown(engine).failures, shown(engine).problem) == (0, None)
+
+
 def test_a_parquet_file_that_is_replaced_is_read_again_and_one_that_is_not_is_not(engine, fed, tmp_path):
     file = tmp_path / "d.parquet"
     pq.write_table(pa.table({"k": [0, 1, 2], "version": [0, 0, 0]}), file)
@@ -185,13 +214,69 @@ def test_parts_are_read_alone_and_the_others_stay_as_they_were(engine, fed):
     engine.start("fcfs")
     assert shown(engine).parts == 3
     elsewhere.change()
-    read = engine._tables.refresh("d", 1, engine.spark)
+    read = engine._tables.refresh("d", engine._tables.kept["d"], 1, engine.spark)
     assert read.changed
     fed.feed(6)
     until(lambda: engine.queries["joined"].draft.reads["d"].endswith("000001"))
     fed.feed(6)
     caught_up(engine, "joined", position=12)
     assert pairs(engine, "joined")[6:] == [(6, 0), (7, 0), (8, 1), (9, 1), (10, 0), (11, 0)]
+
+
+def test_a_table_that_is_taken_with_other_parts_during_a_refresh_is_refreshed_by_these(engine, elsewhere):
+    engine.table("d", elsewhere, parts=table.ranges("k", 1, 2))
+    engine.refreshing(**OFTEN)
+    engine.start("fcfs")
+    until(lambda: shown(engine).refreshes > 3)
+    for parts in (None, table.ranges("k", 2), table.values("k", 0, 1)):
+        # A refresh is under way, or waits for the table.
+        with engine._tables._lock:
+            time.sleep(0.1)
+            engine.table("d", elsewhere, parts=parts)
+        before = shown(engine).refreshes
+        until(lambda n=before: shown(engine).refreshes > n + 3)
+    engine.table("d", elsewhere, refresh=False)
+    engine.table("e", other := Elsewhere())
+    other.change()
+    until(lambda: shown(engine, "e").changed == 1)
+    assert shown(engine).refreshes == 0
+
+
+def test_a_part_is_not_read_once_its_table_is_kept_otherwise(engine, elsewhere):
+    engine.table("d", elsewhere, parts=table.ranges("k", 1, 2))
+    before = engine._tables.kept["d"]
+    engine.table("d", elsewhere)
+    assert engine._tables.refresh("d", before, 2, engine.spark) is None
+
+
+def test_what_goes_wrong_outside_of_a_refresh_ends_no_refreshing(engine, elsewhere, monkeypatch):
+    engine.table("d", elsewhere)
+    engine.refreshing(**OFTEN)
+    failed = []
+
+    def tidy(name):
+        failed.append(name)
+        raise OSError("a disk that is full")
+
+    monkeypatch.setattr(type(engine._tables), "tidy", lambda _, name: tidy(name))
+    engine._refresher._tidied = -1
+    engine.start("fcfs")
+    until(lambda: failed and shown(engine).refreshes > 3)
+
+
+def test_a_new_budget_makes_no_table_younger(engine, elsewhere):
+    engine.table("d", elsewhere)
+    time.sleep(0.5)
+    engine.refreshing(1e6, per="3600s")
+    assert shown(engine).age >= 0.5
+
+
+def test_a_table_that_cannot_be_read_again_is_as_old_as_it_was(engine, elsewhere):
+    engine.table("d", elsewhere)
+    time.sleep(0.5)
+    elsewhere.broken = OSError("gone")
+    engine.table("d", elsewhere)
+    assert shown(engine).age >= 0.5
 
 
 def test_every_row_is_in_exactly_one_part(engine, spark):
@@ -263,9 +348,42 @@ def test_the_status_says_how_fresh_a_table_is_and_what_of_the_budget_was_used(en
     assert 0 < budget.used <= budget.allowed + SAVED
 
 
+def test_a_table_that_nobody_looks_up_is_read_again_before_it_is_too_old(engine, elsewhere):
+    engine.table("d", elsewhere, max_age="1s")
+    engine.table("e", Elsewhere())
+    with pytest.raises(InputError, match=r"'d'\. Give one of 60 refreshes in 60 s or more"):
+        engine.start("fcfs")
+    with pytest.raises(
+        InputError, match=r"every max_age; got 60 for 'd' of 59 refreshes in 60 s\. Give 60 refreshes"
+    ):
+        engine.refreshing(59)
+    engine.refreshing(60)
+    engine.start("fcfs")
+    until(lambda: shown(engine).refreshes > 3)
+    seen = shown(engine)
+    assert (seen.max_age, seen.allowed_age) == (1.0, None)
+    assert seen.every <= 1
+    with pytest.raises(InputError, match=r"got 60 for 'd', 0\.5 for 'e' of 60 refreshes in 60 s\. Give 61 refreshes"):
+        engine.table("e", Elsewhere(), max_age="2min")
+    assert shown(engine, "e").max_age is None
+
+
+def test_where_a_table_has_grown_its_status_and_a_warning_say_how_old_it_becomes(engine, elsewhere, caplog):
+    engine.table("d", elsewhere, max_age="1s")
+    engine.refreshing(bytes=1.5 * shown(engine).bytes, per="1s")
+    elsewhere.versions = {key: key * 10**12 for key in range(1000)}
+    engine.start("fcfs")
+    until(lambda: shown(engine).allowed_age)
+    assert shown(engine).allowed_age > shown(engine).max_age
+    until(lambda: "times as old as their max_age (d)" in caplog.text)
+    assert engine.status().refreshing.gain is not None
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
+        (lambda e: e.table("d", Elsewhere(), max_age="soon"), "a max_age is a finite time above 0"),
+        (lambda e: e.table("d", Elsewhere(), max_age=5, refresh=False), "a max_age is refreshed; got refresh=False"),
         (lambda e: e.refreshing(), "in refreshes or in bytes; got none"),
         (lambda e: e.refreshing(1, bytes=1), "in refreshes or in bytes; got both"),
         (lambda e: e.refreshing(0), "a refresh budget is a number above 0"),

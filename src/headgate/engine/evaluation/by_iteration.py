@@ -4,6 +4,7 @@ Nothing of an iteration that is under way is written down but the share: after a
 tuples.
 """
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -24,8 +25,9 @@ from headgate.engine.evaluation.protocol import (
     stream_input,
     with_kept,
 )
-from headgate.engine.log.manifest import Progress
-from headgate.engine.log.stream import Extent, write
+from headgate.engine.log.files import write
+from headgate.engine.log.progress import Progress
+from headgate.engine.log.trains import Extent
 from headgate.engine.reader import JobInput, StreamInput
 from headgate.engine.sql.hidden import KEPT
 from headgate.engine.sql.plan import ByPanes, PerWindow
@@ -109,6 +111,10 @@ class IterationEvaluation:
     def next(self, progress: Progress) -> Closed | None:
         """The iteration that is released and not finished, or the next one if there are several."""
         return self._windows.next(self._since(progress))
+
+    def released(self, progress: Progress, after: int) -> list[Closed]:
+        """The iterations that are released and not finished, of those whose windows end after some time."""
+        return self._windows.released(self._since(progress), after)
 
     def extents(self, closed: Closed) -> Mapping[str, Extent]:
         """Where a window is, by stream."""
@@ -223,7 +229,8 @@ class IterationEvaluation:
         inputs, until = dict(opened.inputs), opened.until
         if self.divided:
             beside = sum(_kept(given, *_span(given)) for name, given in inputs.items() if name != self.divided)
-            until = min(until, opened.at + max(1, int((n - beside) / opened.kept)))
+            # Upwards: a tuple that is left over would be a run of its own.
+            until = min(until, opened.at + max(1, math.ceil((n - beside) / opened.kept)))
             inputs[self.divided] = _cut(inputs[self.divided], opened.at, until)
         window = (self.plan.window.size, self.plan.window.slide) if self.by_panes else None
         given = JobInput(inputs, window=window, bounds=(opened.closed.start, opened.closed.end))

@@ -1,5 +1,6 @@
 """Window aggregates by panes: each train adds partial results, and a window that closes puts its panes together."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,8 @@ from headgate.engine.evaluation.protocol import (
     queued,
     stream_input,
 )
-from headgate.engine.log.manifest import Progress
-from headgate.engine.log.stream import write
+from headgate.engine.log.files import write
+from headgate.engine.log.progress import Progress
 from headgate.engine.reader import JobInput
 from headgate.engine.sql.plan import ByPanes
 from headgate.engine.windows import ENDED, NEVER
@@ -62,9 +63,14 @@ class PaneEvaluation:
         if progress.closed >= self.until:
             return NOTHING
         found = queued(self._log, cursor)
-        if found.pending or not (due := self._due(progress, self._log.head)):
+        if found.pending or (since := self.overdue(progress)) == math.inf:
             return found
-        return Waiting(1, self._closed_at(due[0][1]), cursor)
+        return Waiting(1, since, cursor)
+
+    def overdue(self, progress: Progress) -> float:
+        """Since when a window could be closed by what has been read; infinite if there is none."""
+        due = self._due(progress, progress.cursors[self.plan.stream])
+        return self._closed_at(due[0][1]) if due else math.inf
 
     def step(self, progress: Progress, n: int, execute: Execute) -> Step:
         """Add the next n tuples to their panes, then close what that lets close."""

@@ -20,7 +20,7 @@ from headgate.engine.evaluation.protocol import (
     stream_input,
     with_kept,
 )
-from headgate.engine.log.manifest import Progress
+from headgate.engine.log.progress import Progress
 from headgate.engine.reader import JobInput
 from headgate.engine.sql.hidden import KEPT
 from headgate.engine.sql.plan import BySession

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headgate.engine.evaluation.protocol import NOTHING, Waiting, stream_input
-from headgate.engine.log.manifest import Progress
-from headgate.engine.log.stream import Extent, StreamLog
+from headgate.engine.log.progress import Progress
+from headgate.engine.log.trains import Extent, Trains
 from headgate.engine.reader import StreamInput
 from headgate.engine.windows import ENDED, NEVER, Window
 
@@ -23,7 +23,7 @@ class Closed:
 class ClosedWindows:
     """The windows of a query that have a tuple. Windows without a tuple of any stream do not exist."""
 
-    def __init__(self, logs: Mapping[str, StreamLog], window: Window) -> None:
+    def __init__(self, logs: Mapping[str, Trains], window: Window) -> None:
         self._logs, self._window = logs, window
         self.until = ENDED
         # The policy, the lane and whoever looks at the status ask at the same time.
@@ -49,8 +49,15 @@ class ClosedWindows:
             end = min((end for end in self._open if progress.closed < end <= mark), default=None)
         if end is None:
             return None
-        trains = [log.reached(end, window.time) for log in self._logs.values()]
-        return Closed(end - window.size, end, max(train.arrived_last for train in trains) / 1e6)
+        return self._closed(end)
+
+    def released(self, progress: Progress, after: int) -> list[Closed]:
+        """The windows of time that have closed in all streams, of those that end after some time, the first first."""
+        mark = min(self.until, *(log.watermark(self._window.time) for log in self._logs.values()))
+        with self._lock:
+            self._scan(progress)
+            ends = sorted(end for end in self._open if max(progress.closed, after) < end <= mark)
+        return [self._closed(end) for end in ends]
 
     def waiting(self, progress: Progress) -> Waiting:
         """The next window, counted by the tuples that came since the last."""
@@ -100,6 +107,10 @@ class ClosedWindows:
             return None
         return Closed(ends[0] - self._window.size, ends[0], log.reached(ends[0], "rows").arrived_last / 1e6)
 
+    def _closed(self, end: int) -> Closed:
+        trains = [log.reached(end, self._window.time) for log in self._logs.values()]
+        return Closed(end - self._window.size, end, max(train.arrived_last for train in trains) / 1e6)
+
     def _behind(self, progress: Progress, closed: Closed) -> dict[str, int]:
         time = self._window.time
         return {n: max(progress.cursors[n], log.reached(closed.end, time).end) for n, log in self._logs.items()}
@@ -121,5 +132,5 @@ class ClosedWindows:
             for train in log.since_seq(self._scanned[name] + 1):
                 for pane in log.panes(train, window):
                     ends = (end for _, end in window.of(pane) if end > progress.closed)
-                    self._open.update(end for end in ends if log.before(train, window.time) < end)
+                    self._open.update(end for end in ends if train.before(window.time) < end)
                 self._scanned[name] = train.seq

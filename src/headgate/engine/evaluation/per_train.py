@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, Warm, micros, queued, stream_input
-from headgate.engine.log.manifest import Progress
+from headgate.engine.log.progress import Progress
 from headgate.engine.prepared import Prepared
 from headgate.engine.reader import JobInput
 from headgate.engine.sql.plan import PerTrain

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from headgate.engine.evaluation.closed import Closed, ClosedWindows
 from headgate.engine.evaluation.protocol import Execute, Setting, Step, Waiting, Warm, edges, with_kept
-from headgate.engine.log.manifest import Progress
+from headgate.engine.log.progress import Progress
 from headgate.engine.reader import JobInput
 from headgate.engine.sql.hidden import KEPT
 from headgate.engine.sql.plan import PerWindow

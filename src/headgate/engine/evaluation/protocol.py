@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from headgate.engine.log.manifest import Progress
-from headgate.engine.log.stream import ARRIVAL, STAMP, Slice, StreamLog
+from headgate.engine.log.files import ARRIVAL, STAMP
+from headgate.engine.log.progress import Progress
+from headgate.engine.log.trains import Slice, Trains
 from headgate.engine.prepared import Prepared, Views
 from headgate.engine.reader import HIDDEN, POSITION, JobInput, StreamInput
 from headgate.engine.sql.columns import used
@@ -54,7 +55,7 @@ class Setting:
     """
 
     query: str
-    logs: Mapping[str, StreamLog]
+    logs: Mapping[str, Trains]
     views: Views
     folder: Path
     reads: Mapping[str, str] = field(default_factory=dict)
@@ -136,7 +137,7 @@ def edges(window: Window) -> tuple[pa.Field, pa.Field]:
     return pa.field("window_start", kind), pa.field("window_end", kind)
 
 
-def stream_input(log: StreamLog, slices: Collection[Slice], time: Time | None) -> StreamInput:
+def stream_input(log: Trains, slices: Collection[Slice], time: Time | None) -> StreamInput:
     """A stream's part of a job's input."""
     found = tuple((s.file, s.offset, s.count, s.first, _before(s, time), UNSHED) for s in slices)
     columns = {None: None, "event": log.event_time, "arrival": ARRIVAL, "rows": POSITION}
@@ -154,7 +155,7 @@ def micros(column: pa.ChunkedArray) -> NDArray[np.int64]:
     return np.asarray(pc.cast(pc.cast(column, STAMP), pa.int64()).to_numpy())
 
 
-def queued(log: StreamLog, cursor: int) -> Waiting:
+def queued(log: Trains, cursor: int) -> Waiting:
     """The tuples behind a cursor."""
     pending = log.head - cursor
     if not pending:

@@ -13,7 +13,7 @@ LEAST_TRIED, MOST_TRIED = 100, 2000
 _FURTHER, _LONG_ENOUGH, _FIRST_ENOUGH = 8, 0.05, 0.2
 """It begins with one and goes on with so many times as many, until they take so many seconds: somebody waits.
 
-The first run also loads what it needs, and only counts if it takes far longer than that.
+The first run also loads what it needs. If it takes far longer than that, it is done once more, and only this counts.
 """
 _LONGEST = 0.2
 """With so many more that by the last run they would take longer than this, it does not go on."""
@@ -71,6 +71,9 @@ class Trial:
             return
         most, n, a = min(made.least, MOST_TRIED), 1, self._of_a_piece(empty)
         took = self._timed(n, n, execute)
+        if took - a >= _FIRST_ENOUGH and not self.ended:
+            # On a machine that is busy, loading may take that long too, and would be taken for what a tuple costs.
+            took = self._timed(n, n, execute)
         while not self.ended and n < most and took - a < (_LONG_ENOUGH if n > 1 else _FIRST_ENOUGH):
             bound = int(n * _LONGEST / (took - a)) if took > a else most
             n = min(most, _FURTHER * n, max(2 * n, bound))

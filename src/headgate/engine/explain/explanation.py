@@ -97,10 +97,25 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
+class Due:
+    """A query with a deadline, in seconds from the end of a window, and its weight.
+
+    `divided` says whether its windows are run in pieces, between which others have their turn.
+    """
+
+    query: str
+    window: str
+    deadline: float
+    weight: float
+    divided: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """The units of the kernel, and every query; whether fusing is on, and resident lanes are there.
 
     The classes that the pipeline names, the most important first; none if it names none. The QoS graphs of queries.
+    The queries with a deadline, the shortest first.
     """
 
     fuse: bool
@@ -109,6 +124,7 @@ class Explanation:
     queries: tuple[Query, ...]
     classes: tuple[Class, ...] = ()
     graphs: tuple[Graph, ...] = ()
+    deadlines: tuple[Due, ...] = ()
 
 
 def explained(
@@ -135,7 +151,10 @@ def explained(
         kin = Kin.of(group[0])
         made.append(_unit(kin, members, sum(query.cls != kin.cls for query in group)))
     found = tuple(_query(query, places.get(query.name)) for query in every)
-    return Explanation(fuse, resident, tuple(made), found, tuple(_classes(classes, every)), _graphs(every))
+    due = sorted(_due(every), key=lambda each: each.deadline)
+    return Explanation(
+        fuse, resident, tuple(made), found, tuple(_classes(classes, every)), _graphs(every), tuple(due)
+    )
 
 
 def _classes(classes: Sequence[QueryClass], queries: Sequence[LiveQuery]) -> Iterator[Class]:
@@ -152,6 +171,14 @@ def _graphs(queries: Sequence[LiveQuery]) -> tuple[Graph, ...]:
         if query.qos:
             names.setdefault(query.qos.points, []).append(query.name)
     return tuple(Graph(points, tuple(some)) for points, some in names.items())
+
+
+def _due(queries: Sequence[LiveQuery]) -> Iterator[Due]:
+    for query in queries:
+        deadline, plan = query.draft.deadline, query.draft.plan
+        if deadline and isinstance(plan, ByPanes | PerWindow):
+            divided = isinstance(plan, ByPanes) or plan.divided is not None
+            yield Due(query.name, spelled(plan.window), deadline.due, deadline.weight, divided)
 
 
 def _query(query: LiveQuery, place: tuple[int, int] | None) -> Query:

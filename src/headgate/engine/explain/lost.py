@@ -7,8 +7,8 @@ import numpy as np
 
 from headgate.engine.explain.moment import Force, Moments
 from headgate.engine.reader import stays, utility_of
-from headgate.errors import InputError
-from headgate.record import Dropped, Iterated, Life, Ran, Refused
+from headgate.errors import InputError, choose
+from headgate.record import Dropped, Iterated, Life, Ran, Reduced, Refused
 from headgate.shed.droppers import Drop
 
 
@@ -44,7 +44,8 @@ class Tuple:
 class Query:
     """A query at a moment: the unit that ran it, with how many others, or why by itself; what its class drops then.
 
-    Of those with a deadline: the last window before, how many there were and were late; or why it was `refused`.
+    Of those with a deadline: the last window before, how many there were and were late; why it was taken in with less
+    (`reduced`), or `refused`.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Query:
     iterations: int
     missed: int
     refused: Refused | None
+    reduced: Reduced | None = None
 
 
 def of_tuple(moments: Moments, stream: str, number: int) -> Tuple:
@@ -102,9 +104,10 @@ def of_query(moments: Moments, name: str, time: float) -> Query:
     recorded = moments.recorded
     lives = [life for life in recorded.lives if any(name in plan.queries for plan in life.planned)]
     refused = next((each for each in reversed(recorded.refused) if each.query == name), None)
+    reduced = next((each for each in reversed(recorded.reduced) if each.query == name), None)
     if not lives and refused is None:
-        known = dict.fromkeys(query for life in recorded.lives for query in life.latest.queries)
-        raise InputError("a query of the run", f"'{name}'", f"There are {', '.join(known)}.")
+        known = list(dict.fromkeys(query for life in recorded.lives for query in life.latest.queries))
+        raise InputError("a query of the run", f"'{name}'", choose(name, known) if known else "It has none.")
     plans = [plan for life in lives for plan in life.planned if name in plan.queries]
     plan = max(
         (each for each in plans if each.time <= time), key=lambda each: each.time, default=plans[0] if plans else None
@@ -122,4 +125,5 @@ def of_query(moments: Moments, name: str, time: float) -> Query:
         len(done),
         sum(each.missed for each in done),
         refused,
+        reduced,
     )

@@ -245,11 +245,15 @@ class Moments:
                 stands |= {stream: hi for stream, (_, hi) in ran.positions.items() if ran.error is None}
             elif ran.time < time or (ran.time == time and chosen is None):
                 return _EMPTY
-        return _Queue(np.sort(np.concatenate([self._behind(stream, at, time) for stream, at in stands.items()])))
+        # Which tuples the windows of a query with a deadline had, its runs do not say.
+        passed = self.recorded.passed(life.latest.unit, time)
+        behind = [self._behind(stream, at, passed, time) for stream, at in stands.items()]
+        return _Queue(np.sort(np.concatenate(behind)))
 
-    def _behind(self, stream: str, position: int, time: float) -> NDArray[np.float64]:
+    def _behind(self, stream: str, position: int, passed: float, time: float) -> NDArray[np.float64]:
         at, readable, numbers = self.recorded.streams[stream]
-        return at[np.searchsorted(numbers, position) : np.searchsorted(readable, time, side="right")]
+        low = max(np.searchsorted(numbers, position), np.searchsorted(readable, passed, side="right"))
+        return at[low : np.searchsorted(readable, time, side="right")]
 
 
 def _planned(life: Life, time: float) -> Planned:

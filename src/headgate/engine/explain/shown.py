@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.engine.explain.conditions import Condition
-from headgate.engine.explain.explanation import Class, Explanation, Graph, Query, Shared, Unit
+from headgate.engine.explain.explanation import Class, Due, Explanation, Graph, Query, Shared, Unit
 from headgate.engine.readable import share, span
 
 _MOST_NAMES = 3
@@ -27,6 +27,8 @@ def shown(explanation: Explanation) -> Iterator[RenderableType]:
         yield from headed("classes", _classes(explanation.classes))
     if explanation.graphs:
         yield from headed("QoS graphs", _graphs(explanation.graphs))
+    if explanation.deadlines:
+        yield from headed("deadlines", _deadlines(explanation.deadlines))
     members: list[list[Query]] = [[] for _ in explanation.units]
     for query in kernel:
         members[query.unit or 0].append(query)
@@ -52,6 +54,14 @@ def _graphs(graphs: Sequence[Graph]) -> Table:
     return table(
         ("queries", "worth"), [(_names(each.queries), said) for each, said in zip(graphs, drawn, strict=True)]
     )
+
+
+def _deadlines(dues: Sequence[Due]) -> Table:
+    rows = [
+        (each.query, each.window, span(each.deadline), f"{each.weight:g}", "yes" if each.divided else "no")
+        for each in dues
+    ]
+    return table(("query", "window", "due in", "weight", "lets others in between"), rows)
 
 
 def _target(each: Class) -> str:

@@ -101,6 +101,8 @@ def query(found: Query) -> Iterator[RenderableType]:
     yield Text(f"query {found.name}{of}", style="bold")
     if found.refused:
         yield Text(f"refused at {_clock(found.refused.time)}: {found.refused.why}")
+    if found.reduced:
+        yield Text(f"taken in with less at {_clock(found.reduced.time)}: {found.reduced.why}")
     if found.unit:
         many = f"{found.others} other{'s' if found.others > 1 else ''}"
         others = f"together with {many}" if found.others else "by itself"
@@ -112,7 +114,10 @@ def query(found: Query) -> Iterator[RenderableType]:
     if found.iterated:
         last = found.iterated
         yield Text(f"{found.missed} of {found.iterations} windows were late")
-        state = f"late: {last.why}" if last.missed else "in time"
+        if last.missed and last.finish <= last.due:
+            yield Text(f"the last one was {last.why}")
+            return
+        state = last.why if last.missed else "in time"
         spare = f"{span(last.finish - last.release)} after its release, due after {span(last.due - last.release)}"
         yield Text(f"the last one, over {share(last.kept)} of its tuples, was done {spare}: {state}")
 

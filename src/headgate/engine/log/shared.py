@@ -26,7 +26,7 @@ from typing import Any
 import pyarrow as pa
 
 from headgate.engine.log import synced
-from headgate.engine.log.manifest import StoredTrain
+from headgate.engine.log.stored import StoredTrain
 from headgate.errors import HeadgateError, InputError, SupersededError
 
 _KEY = b"headgate"
@@ -70,7 +70,7 @@ class SharedTrains:
         if not file.exists():
             temporary = self._temporary("definition")
             temporary.write_text(json.dumps(definition))
-            self._link(temporary, file)
+            synced.claim(temporary, file, to_disk=self.sync)
         found: Mapping[str, Any] = json.loads(file.read_text())
         return found
 
@@ -92,7 +92,7 @@ class SharedTrains:
             with pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, schema) as writer:
                 writer.write_table(rows.replace_schema_metadata(schema.metadata))
             size = temporary.stat().st_size
-            first = self._link(temporary, file)
+            first = synced.claim(temporary, file, to_disk=self.sync)
         except OSError as error:
             with suppress(OSError):
                 temporary.unlink()
@@ -184,26 +184,6 @@ class SharedTrains:
 
     def _temporary(self, name: str) -> Path:
         return self.folder / f".{name}.{uuid.uuid4().hex[:12]}.tmp"
-
-    def _link(self, temporary: Path, file: Path) -> bool:
-        """Give a file its name; False if the name is taken."""
-        if self.sync:
-            synced.sync(temporary)
-        try:
-            os.link(temporary, file)
-            first = True
-        except FileExistsError:
-            # Over a network an answer may be lost, and the call repeated.
-            first = temporary.samefile(file)
-        except FileNotFoundError:
-            # Asleep for so long that somebody took it for a leftover.
-            if not file.exists():
-                raise
-            first = False
-        temporary.unlink(missing_ok=True)
-        if self.sync:
-            synced.sync(self.folder)
-        return first
 
     def _clear_old(self) -> None:
         """Remove what crashes have left; what is young may be somebody's who is writing it."""

@@ -15,8 +15,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from headgate.engine.pipeline.values import IDENTIFIER
 from headgate.engine.sql.dialect import AsWritten
-from headgate.errors import InputError
-from headgate.fields import choose
+from headgate.errors import InputError, choose
 
 NAME = "name"
 """The column with the names of the queries."""

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from headgate.control.deadlines.profiles import names
 from headgate.engine.pipeline.spec import ShortSpec
-from headgate.engine.timekeeper import Deadlines
+from headgate.engine.served import Deadlines
 from headgate.fields import choice, number
 
 

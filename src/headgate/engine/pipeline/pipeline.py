@@ -16,6 +16,7 @@ from headgate.engine.pipeline.policies import CLASSED
 from headgate.engine.pipeline.tables import Table, TableSpec
 from headgate.engine.regime import AUTO
 from headgate.engine.resident.channel import Kind as Channel
+from headgate.engine.served import Deadlines
 from headgate.engine.shedding import Shed
 from headgate.engine.sink.nowhere import Discard
 from headgate.engine.sink.protocol import Sink
@@ -24,11 +25,9 @@ from headgate.engine.source.protocol import Source
 from headgate.engine.sql.names import mentioned
 from headgate.engine.table.parts import Parts
 from headgate.engine.table.sources import TableSource
-from headgate.engine.timekeeper import Deadlines
 from headgate.engine.utility import Protect
 from headgate.engine.windows import Clock
-from headgate.errors import InputError
-from headgate.fields import choose
+from headgate.errors import InputError, choose
 from headgate.freshness.refreshing import Way
 from headgate.model.classes import DEFAULT, QueryClass
 from headgate.policy.classes import registry as classes
@@ -112,7 +111,9 @@ class Registers(Protocol):
     ) -> object:
         """Register a stream."""
 
-    def table(self, name: str, source: str | TableSource, /, *, parts: Parts | None, refresh: bool) -> object:
+    def table(
+        self, name: str, source: str | TableSource, /, *, parts: Parts | None, refresh: bool, max_age: float | None
+    ) -> object:
         """Register a reference table."""
 
     def refreshing(
@@ -220,9 +221,10 @@ def build(pipeline: Pipeline, engine: Registers) -> None:
             engine.stream(name, stream.source, event_time=stream.event_time, delay=stream.delay, idle=stream.idle)
     for name, table in pipeline.tables.items():
         with document.at("tables", name):
-            engine.table(name, table.source, parts=table.parts, refresh=table.refresh)
+            engine.table(name, table.source, parts=table.parts, refresh=table.refresh, max_age=table.max_age)
     if pipeline.refresh:
-        engine.refreshing(**pipeline.refresh)
+        with document.at("refresh"):
+            engine.refreshing(**pipeline.refresh)
     for name, query in pipeline.queries.items():
         with document.at("queries", name):
             try:

@@ -18,7 +18,6 @@ from headgate.policy.classes.turns import Base
 from headgate.policy.classes.window import Level
 from headgate.policy.clusters import KINDS
 from headgate.policy.pruning import SEARCHES
-from headgate.policy.qos.partitions import Widths
 from headgate.policy.qos.prospects import Ect
 from headgate.policy.qos.tickets import Per
 from headgate.policy.registry import POLICIES
@@ -119,13 +118,10 @@ class PolicySpec(ShortSpec):
     )
     recover: Switch | None = Field(
         None,
-        description="bucketing, slope-slack: of those that are too late, the one that is soonest done goes first.",
+        description="bucketing, slope-slack: under overload, what takes most is given up, and least work catches up.",
     )
-    partitions: Count | None = Field(None, description="qos, bucketing: ranges of slope, and of slack.")
-    widths: Annotated[Widths, *_one_of(get_args(Widths))] | None = Field(
-        None, description="qos, bucketing: whether ranges are of equal width, or equally often met."
-    )
-    events: Switch | None = Field(None, description="qos, bucketing: only what has changed is put into cells anew.")
+    partitions: Count | None = Field(None, description="bucketing: ranges of slope, and of slack.")
+    events: Switch | None = Field(None, description="bucketing: only what has changed is put into cells anew.")
     tickets: dict[str, Rate] | None = Field(
         None, description="lottery, stride: the tickets of queries or classes, by name; one each if not given."
     )

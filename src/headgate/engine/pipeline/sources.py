@@ -7,9 +7,20 @@ from pydantic import BeforeValidator, Field
 
 from headgate.engine import source
 from headgate.engine.pipeline.spec import FilledSpec, OneOf, ShortSpec
-from headgate.engine.pipeline.values import Count, FilePath, LongerTime, Port, Rate, Seed, Time, Word
+from headgate.engine.pipeline.values import (
+    Count,
+    FilePath,
+    LongerTime,
+    Options,
+    Port,
+    Rate,
+    Seed,
+    Time,
+    Word,
+)
 from headgate.engine.source.auctions import Kind
 from headgate.engine.source.files import Form
+from headgate.engine.source.kafka import From, OnLoss
 from headgate.engine.source.protocol import Source
 from headgate.fields import choice, field, number
 
@@ -24,6 +35,8 @@ def _speed(value: object) -> float | str:
 
 Speed = Annotated[Annotated[float, Field(gt=0)] | Literal["max"], BeforeValidator(_speed)]
 KindField = Annotated[Kind, BeforeValidator(choice("kind of Nexmark event", get_args(Kind)))]
+StartField = Annotated[From, BeforeValidator(choice("start of a topic", get_args(From)))]
+OnLossField = Annotated[OnLoss, BeforeValidator(choice("way with lost messages", get_args(OnLoss)))]
 FormatField = Annotated[Form, BeforeValidator(choice("format", get_args(Form)))]
 Rates = Annotated[list[tuple[Time, Rate]], Field(min_length=1)]
 
@@ -119,6 +132,31 @@ class SocketSpec(Made):
     every: LongerTime | None = Field(None, description="How often a train is cut; 50ms if not given.")
 
 
+class KafkaSpec(Made):
+    """A topic of Kafka, with JSON objects as values."""
+
+    noun = "a kafka source"
+    example = "{topic: ticks, servers: 'broker:9092', schema: 'sym STRING, price DOUBLE'}"
+    function = "kafka"
+    topic: Word = Field(description="The topic, all of whose partitions are read.", examples=["ticks"])
+    servers: Word | None = Field(None, description="Where to ask for it: host:port, or several; localhost:9092.")
+    columns: Word = Field(alias="schema", description=_SCHEMA, examples=["sym STRING, price DOUBLE"])
+    start: StartField | None = Field(
+        None, description="Where a new stream begins: at the latest messages, or the earliest that are there."
+    )
+    key: Word | None = Field(None, description="A column for the key of the message, as text.")
+    timestamp: Word | None = Field(None, description="A column for Kafka's time of the message.")
+    on_loss: OnLossField | None = Field(
+        None, description="When messages are gone before they were read: stop the stream, or skip and count them."
+    )
+    group: Word | None = Field(None, description="A consumer group that is told how far the stream has come.")
+    password_from: Word | None = Field(
+        None, description="The environment variable that has the password of the user in sasl.username."
+    )
+    every: LongerTime | None = Field(None, description="How often a train is cut; 50ms if not given.")
+    options: Options | None = Field(None, description="Other settings of librdkafka, such as security.protocol.")
+
+
 class SourceSpec(OneOf):
     """Where a stream's tuples come from."""
 
@@ -130,9 +168,10 @@ class SourceSpec(OneOf):
     nexmark: NexmarkSpec | None = Field(None, description="Generated events of an auction house.")
     folder: FolderSpec | None = Field(None, description="A folder whose new files are read.")
     socket: SocketSpec | None = Field(None, description="JSON lines over TCP.")
+    kafka: KafkaSpec | None = Field(None, description="A topic of Kafka.")
 
     @property
     def chosen(self) -> Made:
         """The one that is given."""
-        kinds = (self.replay, self.ticks, self.nexmark, self.folder, self.socket)
+        kinds = (self.replay, self.ticks, self.nexmark, self.folder, self.socket, self.kafka)
         return next(kind for kind in kinds if kind is not None)

@@ -7,7 +7,8 @@ from pydantic import GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 
 from headgate.document import shown
-from headgate.fields import Spec, choose, whole
+from headgate.errors import choose
+from headgate.fields import Spec, whole
 
 
 class FilledSpec(Spec):

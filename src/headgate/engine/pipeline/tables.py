@@ -1,7 +1,5 @@
 """Reference tables and their refresh budget, as a pipeline file gives them."""
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -10,21 +8,15 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic.config import JsonDict
 
 from headgate.engine.pipeline.spec import FilledSpec, ShortSpec
-from headgate.engine.pipeline.values import FilePath, LongerTime, Sql, Switch, Word
+from headgate.engine.pipeline.values import FilePath, LongerTime, Options, Sql, Switch, Word
+from headgate.engine.secret import password
 from headgate.engine.table import jdbc, ranges, values
 from headgate.engine.table.parts import Parts
 from headgate.engine.table.sources import TableSource
-from headgate.errors import InputError
 from headgate.fields import as_whole, choice, field, number, whole
 from headgate.freshness.refreshing import Way
 
 _VALUES: JsonDict = {"type": "array", "minItems": 1, "items": {"type": ["string", "number"]}}
-
-
-def _texts(value: object) -> dict[str, str]:
-    if not isinstance(value, Mapping) or not all(isinstance(each, str | int | float) for each in value.values()):
-        raise field("is a mapping of words", value, "Write it like {user: headgate}.")
-    return {str(key): str(each) for key, each in value.items()}
 
 
 def _list(value: object) -> list[Any]:
@@ -43,6 +35,7 @@ class Table:
     source: str | TableSource
     parts: Parts | None = None
     refresh: bool = True
+    max_age: float | None = None
 
 
 class PartsSpec(FilledSpec):
@@ -78,11 +71,7 @@ class JdbcSpec(FilledSpec):
     user: Word | None = Field(None, description="Who reads it.")
     password_from: Word | None = Field(None, description="The environment variable that has the password.")
     version: Sql | None = Field(None, description="A quick query whose answer changes whenever the table does.")
-    options: Annotated[
-        dict[str, str],
-        BeforeValidator(_texts),
-        WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number"]}}),
-    ] = Field(default_factory=dict, description="Other options of the driver.")
+    options: Options = Field(default_factory=dict, description="Other options of the driver.")
 
     @model_validator(mode="after")
     def _address(self) -> "JdbcSpec":
@@ -94,10 +83,7 @@ class JdbcSpec(FilledSpec):
         """As an engine takes it. The password is looked up now."""
         given = dict(self.options) | ({"user": self.user} if self.user else {})
         if self.password_from:
-            if self.password_from not in os.environ:
-                rule = "the environment has the password of a table"
-                raise InputError(rule, f"no variable {self.password_from}", f"Set {self.password_from}.")
-            given["password"] = os.environ[self.password_from]
+            given["password"] = password(self.password_from, "a table")
         return jdbc(self.url, self.table, given, version=self.version)
 
 
@@ -111,18 +97,23 @@ class TableSpec(ShortSpec):
     jdbc: JdbcSpec | None = Field(None, description="One of a database, read through JDBC.")
     parts: PartsSpec | None = Field(None, description="What of it is refreshed by itself; all of it if not given.")
     refresh: Switch = Field(True, description="Whether it is refreshed, if there is a budget for that.")
+    max_age: LongerTime | None = Field(
+        None, description="No part is left longer than this before it is read again.", examples=["5min"]
+    )
 
     @model_validator(mode="after")
     def _one(self) -> "TableSpec":
         if (self.file is None) == (self.jdbc is None):
             got = "both" if self.file is not None else "none"
             raise whole("a table is a file or one of a database", got, f"Write it like {self.example}.")
+        if self.max_age is not None and not self.refresh:
+            raise whole("a table with a max_age is refreshed", "refresh: false", "Remove one of them.", "max_age")
         return self
 
     def made(self, folder: Path) -> Table:
         """As an engine takes it; a relative path starts at a folder."""
         source = self.jdbc.made() if self.jdbc else str(folder / (self.file or ""))
-        return Table(source, self.parts.made() if self.parts else None, self.refresh)
+        return Table(source, self.parts.made() if self.parts else None, self.refresh, self.max_age)
 
 
 class RefreshSpec(FilledSpec):

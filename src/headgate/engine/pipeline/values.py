@@ -1,6 +1,7 @@
 """What single values of a pipeline file may be: checked as in any file of ours, and described to editors."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -43,6 +44,12 @@ def _switch(value: object) -> bool:
     return value
 
 
+def _texts(value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping) or not all(isinstance(each, str | int | float) for each in value.values()):
+        raise field("is a mapping of words", value, "Write it like {user: headgate}.")
+    return {str(key): str(each) for key, each in value.items()}
+
+
 Time = Annotated[Seconds, _time({"minimum": 0})]
 LongerTime = Annotated[Longer, _time({"exclusiveMinimum": 0}, _NOT_ZERO)]
 Length = Annotated[
@@ -57,3 +64,8 @@ FilePath = Annotated[str, Field(min_length=1), BeforeValidator(_path)]
 Sql = Annotated[str, Field(min_length=1), BeforeValidator(_sql)]
 Word = Annotated[Text, WithJsonSchema({"type": ["string", "integer"]})]
 Identifier = Annotated[str, Field(pattern=f"^{IDENTIFIER}$"), BeforeValidator(_identifier)]
+Options = Annotated[
+    dict[str, str],
+    BeforeValidator(_texts),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number"]}}),
+]

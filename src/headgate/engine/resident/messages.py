@@ -25,9 +25,6 @@ class End:
     """There is nothing more to do."""
 
 
-Command = Run | End
-
-
 @dataclass(frozen=True, slots=True)
 class Beat:
     """The worker is alive."""
@@ -53,6 +50,3 @@ class Failed:
 
     number: int
     error: str
-
-
-Reply = Beat | Answered | Failed

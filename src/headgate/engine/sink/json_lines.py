@@ -99,6 +99,11 @@ class JsonLines:
             if self._staging:
                 self._staging.check()
 
+    def shows(self, receipt: Receipt) -> bool:
+        """Whether so many lines have been published."""
+        file = self._file
+        return file is not None and file.committed >= int(receipt["length"]) and not self._hidden
+
     def tick(self, now: float) -> None:
         """Nothing waits: readers see lines as soon as they are written."""
 

@@ -130,6 +130,12 @@ class ParquetFolder:
         if not self.every:
             self._make()
 
+    def shows(self, receipt: Receipt) -> bool:
+        """Whether the file that it is in has been made, or will be of other results only."""
+        with self._lock:
+            hidden = [*self._full, *([self._number] if self._journal else [])]
+        return not receipt.get("length") or receipt["part"] not in hidden
+
     def tick(self, now: float) -> None:
         """Make a file if it is time."""
         with self._lock:

@@ -21,7 +21,7 @@ In this order: what it commits and shows after somebody has read its manifest wo
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -86,6 +86,14 @@ class Sink(Protocol):
 
         Harmless if it was done before, or half, with the same receipt, and if the instance never wrote anything.
         """
+
+
+@runtime_checkable
+class Shows(Protocol):
+    """A sink that may show what is committed later, and tells when it does. Others have shown it by then."""
+
+    def shows(self, receipt: Receipt) -> bool:
+        """Whether readers can see all that a committed receipt stands for. Any thread may ask."""
 
 
 class Unfenced:

@@ -17,11 +17,10 @@ from pyspark.sql import SparkSession
 
 from headgate.engine.source.chance import below, uniform
 from headgate.engine.source.generated import START, Rates, Schedule, instants
-from headgate.engine.source.protocol import Intake
-from headgate.engine.source.pump import Numbers
+from headgate.engine.source.protocol import Intake, State
+from headgate.engine.source.pump import Numbers, started
 from headgate.engine.source.schemas import TIMESTAMP
-from headgate.errors import InputError
-from headgate.fields import choose
+from headgate.errors import InputError, choose
 
 Kind = Literal["persons", "auctions", "bids"]
 
@@ -95,6 +94,9 @@ class Nexmark:
 
     def run(self, intake: Intake) -> None:
         self.schedule.feed(intake, self.rows, self.events)
+
+    def start(self, at: float) -> State:
+        return started(at)
 
     def events(self, k: Numbers) -> Numbers:
         """The event numbers of the k-th of this kind."""

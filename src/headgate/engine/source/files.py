@@ -23,8 +23,7 @@ from headgate.engine.source.json_lines import JsonLines, is_object
 from headgate.engine.source.protocol import Rejected
 from headgate.engine.source.pump import Numbers
 from headgate.engine.source.schemas import TIMESTAMP, MisfitError, conform, normalised
-from headgate.errors import InputError
-from headgate.fields import choose
+from headgate.errors import InputError, choose
 
 Form = Literal["parquet", "csv", "json"]
 FORMS: tuple[Form, ...] = ("parquet", "csv", "json")
@@ -106,34 +105,30 @@ def inferred(file: Path, form: Form) -> pa.Schema:
         with file.open("rb") as opened:
             head = opened.read(_HEAD_BYTES).removeprefix(_MARK)
     lines = head.split(b"\n")[: -1 if len(head) >= _HEAD_BYTES - len(_MARK) else None]
-    table = _csv_head(lines) if form == "csv" else _json_head(lines)
-    if table is None:
-        rule, remedy = (
+    try:
+        table = _csv_head(lines) if form == "csv" else _json_head(lines)
+    except pa.ArrowInvalid as error:
+        said = str(error).splitlines()[0]
+        raise InputError(
             "the columns of a text file show in its first rows",
+            f"'{file}': {said}",
             "Give a schema: 'sym STRING, price DOUBLE'.",
-        )
-        raise InputError(rule, f"'{file}'", remedy)
+        ) from None
     schema = normalised(pa.schema([pa.field(each, _text_type(table[each])) for each in table.column_names]))
     check(schema, nested=form == "json")
     return schema
 
 
-def _csv_head(lines: Sequence[bytes]) -> pa.Table | None:
+def _csv_head(lines: Sequence[bytes]) -> pa.Table:
     skip = pa.csv.ParseOptions(invalid_row_handler=lambda _: "skip")
-    try:
-        return pa.csv.read_csv(io.BytesIO(b"\n".join(lines)), parse_options=skip)
-    except pa.ArrowInvalid:
-        return None
+    return pa.csv.read_csv(io.BytesIO(b"\n".join(lines)), parse_options=skip)
 
 
-def _json_head(lines: Sequence[bytes]) -> pa.Table | None:
+def _json_head(lines: Sequence[bytes]) -> pa.Table:
     # Other lines are no tuples, and one of them makes Arrow's reader crash.
     objects = b"\n".join(line for line in lines if is_object(line))
-    try:
-        options = pa.json.ReadOptions(block_size=len(objects) + 1)
-        return pa.json.read_json(io.BytesIO(objects), read_options=options)
-    except pa.ArrowInvalid:
-        return None
+    options = pa.json.ReadOptions(block_size=len(objects) + 1)
+    return pa.json.read_json(io.BytesIO(objects), read_options=options)
 
 
 def _text_type(column: pa.ChunkedArray) -> pa.DataType:

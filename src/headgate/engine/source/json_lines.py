@@ -1,12 +1,17 @@
-"""JSON lines: one object per line, with exactly the columns of the stream as keys."""
+"""JSON lines: one object per line, with exactly the columns of the stream as keys.
+
+Where they are `lenient`, other keys are left out and a column that is not there is NULL, as long as there is one.
+"""
 
 import io
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation, localcontext
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -30,6 +35,7 @@ class JsonLines:
     """The columns that every line has; a value may be null."""
 
     schema: pa.Schema
+    lenient: bool = False
     _flat: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,10 +66,11 @@ class JsonLines:
                 read_options=pa.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
                 parse_options=pa.json.ParseOptions(
                     explicit_schema=pa.schema([(column.name, _read_as(column.type)) for column in self.schema]),
-                    unexpected_field_behavior="error",
+                    unexpected_field_behavior="ignore" if self.lenient else "error",
                 ),
             )
-            if found.num_rows != len(lines) or not _finite(found) or not self._complete(found, block):
+            complete = _any(found) if self.lenient else self._complete(found, block)
+            if found.num_rows != len(lines) or not _finite(found) or not complete:
                 return None
             return self._table(found.columns)
         except pa.ArrowInvalid:
@@ -109,19 +116,25 @@ class JsonLines:
 
     def _tuple(self, line: bytes) -> tuple[Any, ...]:
         found = _object(line)
-        for name in found:
-            if name not in self.schema.names:
-                raise _RefusedError(f"unknown column '{short(name)}'")
-        for name in self.schema.names:
-            if name not in found:
-                raise _RefusedError(f"column '{name}' is missing")
-        return tuple(self._value(column, found[column.name]) for column in self.schema)
+        names = self.schema.names
+        for name in found.twice:
+            if name in names or not self.lenient:
+                raise _RefusedError(f"column '{short(name)}' is there twice")
+        unknown = [name for name in found if name not in names]
+        missing = [name for name in names if name not in found]
+        if self.lenient and len(missing) == len(names):
+            raise _RefusedError("no column of the stream is there")
+        if unknown and not self.lenient:
+            raise _RefusedError(f"unknown column '{short(unknown[0])}'")
+        if missing and not self.lenient:
+            raise _RefusedError(f"column '{missing[0]}' is missing")
+        return tuple(self._value(column, found.get(column.name)) for column in self.schema)
 
     def _value(self, column: pa.Field, value: Any) -> Any:  # noqa: ANN401 - JSON
         try:
             # Times stay text until there is a column of them, which takes a hundredth of the time.
             kind = pa.string() if isinstance(value, str) and _read_as(column.type) == pa.string() else column.type
-            return _value(value, kind)
+            return _value(value, kind, lenient=self.lenient)
         except (ValueError, ArithmeticError):
             raise _RefusedError(wrong_value(column.name, column.type, _written(value))) from None
 
@@ -143,15 +156,32 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
     return pa.float64() if kind == pa.float32() else kind
 
 
+def _any(table: pa.Table) -> bool:
+    """Whether every row has a value; of one that has none, it does not show whether a column was there."""
+    none = reduce(pc.and_, (pc.is_null(column) for column in table.columns))
+    return not pc.any(none).as_py()
+
+
 def _finite(table: pa.Table) -> bool:
     floats = (column for column in table.columns if pa.types.is_floating(column.type))
     return all(pc.all(pc.is_finite(column)).as_py() is not False for column in floats)
 
 
-def _object(line: bytes) -> dict[str, Any]:
+class _Object(dict[str, Any]):
+    """A JSON object, and the keys that it has more than once."""
+
+    __slots__ = ("twice",)
+
+    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        counted = Counter(key for key, _ in pairs) if len(self) < len(pairs) else {}
+        self.twice = [key for key, n in counted.items() if n > 1]
+
+
+def _object(line: bytes) -> _Object:
     try:
         text = line.decode()
-        found = json.loads(text, object_pairs_hook=_distinct, parse_float=Decimal, parse_constant=_no_constant)
+        found = json.loads(text, object_pairs_hook=_Object, parse_float=Decimal, parse_constant=_no_constant)
     except UnicodeDecodeError:
         raise _RefusedError("not UTF-8") from None
     except json.JSONDecodeError as error:
@@ -160,17 +190,8 @@ def _object(line: bytes) -> dict[str, Any]:
         raise _RefusedError(f"not JSON: {str(error) or 'a number out of range'}") from None
     except RecursionError:
         raise _RefusedError("not JSON that can be read: nested too deep") from None
-    if not isinstance(found, dict):
+    if not isinstance(found, _Object):
         raise _RefusedError(f"not a JSON object, got {short(_written(found))}")
-    return found
-
-
-def _distinct(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _RefusedError(f"column '{short(key)}' is there twice")
-        found[key] = value
     return found
 
 
@@ -183,7 +204,7 @@ def _written(value: Any) -> str:  # noqa: ANN401 - JSON
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _value(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - JSON
+def _value(value: Any, kind: pa.DataType, *, lenient: bool) -> Any:  # noqa: ANN401 - JSON
     """A JSON value as Arrow takes it for a type; raises ValueError or ArithmeticError where it does not fit."""
     types = pa.types
     match value:
@@ -207,10 +228,15 @@ def _value(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - JSON
         case str() if types.is_date(kind):
             return pa.scalar(value).cast(kind).as_py()
         case list() if types.is_list(kind):
-            return [_value(each, kind.value_type) for each in value]
-        case dict() if types.is_struct(kind) and value.keys() <= {part.name for part in kind}:
-            return {part.name: _value(value.get(part.name), part.type) for part in kind}
+            return [_value(each, kind.value_type, lenient=lenient) for each in value]
+        case _Object() if types.is_struct(kind) and _fits(value, [part.name for part in kind], lenient=lenient):
+            return {part.name: _value(value.get(part.name), part.type, lenient=lenient) for part in kind}
     raise ValueError
+
+
+def _fits(found: _Object, names: Sequence[str], *, lenient: bool) -> bool:
+    """Whether an object is a value of a struct with fields of these names."""
+    return not any(key in names or not lenient for key in found.twice) and (lenient or found.keys() <= set(names))
 
 
 def _real(value: int | Decimal, kind: pa.DataType) -> float:

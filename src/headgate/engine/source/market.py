@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from headgate.engine.source.chance import below, uniform
 from headgate.engine.source.generated import START, Rates, Schedule, instants
-from headgate.engine.source.protocol import Intake
-from headgate.engine.source.pump import Floats, Numbers
+from headgate.engine.source.protocol import Intake, State
+from headgate.engine.source.pump import Floats, Numbers, started
 from headgate.engine.source.schemas import TIMESTAMP
 from headgate.errors import InputError
 
@@ -47,6 +47,9 @@ class Ticks:
 
     def run(self, intake: Intake) -> None:
         self.schedule.feed(intake, self.rows)
+
+    def start(self, at: float) -> State:
+        return started(at)
 
     def rows(self, numbers: Numbers, times: Numbers) -> pa.Table:
         """The ticks with these numbers."""

@@ -9,7 +9,7 @@ restart `run` is called with an intake whose `state` is that of the last append;
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -69,3 +69,11 @@ class Source(Protocol):
 
     def run(self, intake: Intake) -> None:
         """Feed the intake until there is no more, which ends the stream, or until it says to stop."""
+
+
+@runtime_checkable
+class Replayable(Protocol):
+    """A source that gives the same tuples in the same order to everybody who goes on from the same state."""
+
+    def start(self, at: float) -> State:
+        """The state of one that has given nothing yet and whose time begins then, in seconds since the epoch."""

@@ -60,6 +60,11 @@ class Pace:
         return found
 
 
+def started(at: float) -> State:
+    """The state before the first tuple of a schedule that begins then."""
+    return {"origin": at}
+
+
 def pump(intake: Intake, blocks: Iterator[Block], every: float, *, paced: bool = True) -> None:
     """Append what the blocks hold, about one train `every` seconds, or all of it as fast as it goes.
 

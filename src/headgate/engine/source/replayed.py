@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from headgate.engine.source.files import Piece, Reader, form_of, inferred, listed
 from headgate.engine.source.protocol import Intake, State
-from headgate.engine.source.pump import Block, Floats, pump
+from headgate.engine.source.pump import Block, Floats, pump, started
 from headgate.engine.source.schemas import TIMESTAMP, Columns, declared, named
 from headgate.engine.spans import seconds
 from headgate.errors import InputError
@@ -43,6 +43,9 @@ class Replay:
     def run(self, intake: Intake) -> None:
         blocks = _Pass.resumed(self, intake).blocks()
         pump(intake, blocks, self.every, paced=self.speed != "max")
+
+    def start(self, at: float) -> State:
+        return started(at)
 
 
 def replay(
@@ -130,10 +133,13 @@ class _Pass:
     def _left(self, files: Sequence[Path]) -> Sequence[Path]:
         if self.file is None:
             return files
-        names = [str(file) for file in files]
-        if self.file not in names:
+        same = [i for i, file in enumerate(files) if str(file) == self.file]
+        # On another machine, they may be in another folder.
+        found = same or [i for i, file in enumerate(files) if file.name == Path(self.file).name]
+        if len(found) != 1:
             raise InputError("the file that a replay has begun is there", f"no '{self.file}'", "Bring it back.")
-        return files[names.index(self.file) :]
+        self.file = str(files[found[0]])
+        return files[found[0] :]
 
     def _block(self, piece: Piece) -> Block:
         arrivals = self.source.arrivals

@@ -21,8 +21,7 @@ from headgate.engine.source.protocol import Intake, State
 from headgate.engine.source.pump import Block, pump
 from headgate.engine.source.schemas import Columns, declared
 from headgate.engine.spans import seconds
-from headgate.errors import InputError
-from headgate.fields import choose
+from headgate.errors import InputError, choose
 
 _KEPT = 300 * 10**9
 

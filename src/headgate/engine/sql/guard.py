@@ -8,8 +8,7 @@ from sqlglot import exp
 from headgate.engine.sql.dialect import PLAIN, place, read, write
 from headgate.engine.sql.functions import BARE, KNOWN, REFUSED, TABLE_FUNCTIONS
 from headgate.engine.sql.plan import HIDDEN, Catalog
-from headgate.errors import InputError
-from headgate.fields import choose
+from headgate.errors import InputError, choose, nearest
 
 _CLAUSES = (
     *(
@@ -138,12 +137,8 @@ def _function(node: exp.Anonymous) -> None:
         rule = "FROM reads streams, tables, and functions of values"
         raise InputError(rule, f"'{name}()'", choose(name, sorted(TABLE_FUNCTIONS)), place(node))
     if name not in KNOWN | TABLE_FUNCTIONS and not isinstance(node.parent, exp.Hint):
-        remedy = choose(name, sorted(KNOWN)).partition(" Choose")[0] if _near(name) else "Use one of Spark's own."
+        remedy = nearest(name, sorted(KNOWN)) or "Use one of Spark's own."
         raise InputError("a query calls functions of Spark SQL", f"'{name}()'", remedy, place(node))
-
-
-def _near(name: str) -> bool:
-    return choose(name, sorted(KNOWN)).startswith("Did you mean")
 
 
 def _hint(node: exp.Hint) -> None:

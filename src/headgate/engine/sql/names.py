@@ -7,8 +7,7 @@ from sqlglot import exp
 
 from headgate.engine.sql.dialect import place, read, write
 from headgate.engine.sql.plan import Catalog
-from headgate.errors import InputError
-from headgate.fields import choose
+from headgate.errors import InputError, choose
 
 _MOST_READS = 64
 """Far more than anybody writes; a chain of WITH clauses that each read the one before twice gets there soon."""

@@ -14,6 +14,8 @@ from headgate.engine.sql.scope import Scope, grouping
 from headgate.engine.sql.tuples import breach, sources
 
 _BOUNDS = ("window_start", "window_end")
+_MET = "__met"
+"""Whether a tuple meets the condition of an aggregate without GROUP BY: Spark would evaluate it for each part."""
 _OTHER_GROUPINGS = {exp.Rollup: "ROLLUP", exp.Cube: "CUBE", exp.GroupingSets: "GROUPING SETS"}
 
 
@@ -60,6 +62,7 @@ class _Panes:
         self.numbers = {self.scope.normal(key): i for i, key in enumerate(self.keys)}
         self.parts: list[str] = []
         self.always = None if self.keys else _condition_of_all(select)
+        self.met = self.always is not None and len(sources(select)) == 1
 
     def halves(self) -> tuple[str, str]:
         if any(isinstance(key, exp.Tuple) or calls(key) or key.find(exp.Query) for key in self.keys):
@@ -85,6 +88,8 @@ class _Panes:
         select.set("having", None)
         if not self.keys:
             select.set("where", None)
+        if self.met and self.always:
+            _mark(select, self.always)
         named = [(f"__k{i}", write(key)) for i, key in enumerate(self.keys)]
         named += [(f"__p{i}", part) for i, part in enumerate(self.parts)]
         columns = [
@@ -126,7 +131,8 @@ class _Panes:
     def _aggregate(self, node: exp.Expr) -> exp.Expr:
         called = call(node)
         if self.always:
-            called = replace(called, where=exp.and_(self.always.copy(), called.where))
+            condition = exp.column(_MET) if self.met else self.always.copy()
+            called = replace(called, where=exp.and_(condition, called.where))
         found = split(called)
         columns = [f"__p{self._part(part)}" for part in found.parts]
         return expression(found.whole.format(**dict(zip("pqr", columns, strict=False))))
@@ -135,6 +141,14 @@ class _Panes:
         if part not in self.parts:
             self.parts.append(part)
         return self.parts.index(part)
+
+
+def _mark(select: exp.Select, condition: exp.Expr) -> None:
+    """Let a SELECT of one source read whether a tuple meets a condition; its names mean what they meant before."""
+    (source, _), *_ = sources(select)
+    name = exp.TableAlias(this=identifier(source.alias_or_name))
+    marked = exp.select("*", exp.alias_(condition, _MET)).from_(source.copy())
+    source.replace(exp.Subquery(this=marked, alias=name))
 
 
 def _final(outputs: Sequence[exp.Expr], keys: int, having: exp.Expr | None) -> str:

@@ -19,6 +19,9 @@ _DRIVERS = {
 }
 """By the kind of database. Spark finds a driver among its jars only if it is told the name."""
 
+_PATIENCE = {"postgresql": {"socketTimeout": "60", "tcpKeepAlive": "true"}}
+"""By the kind of database. Else a host that has gone without a word is waited for for ever."""
+
 _NO_DRIVER = ("No suitable driver", "ClassNotFoundException")
 
 
@@ -42,15 +45,25 @@ class Jdbc:
         rows = self._read(spark, f"({self.mark}) AS headgate_version").collect()
         return str([tuple(row) for row in rows])
 
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What the driver is told."""
+        driver = {"driver": _DRIVERS[self._kind]} if self._kind in _DRIVERS else {}
+        return {**driver, **_PATIENCE.get(self._kind, {}), **self.properties}
+
+    @property
+    def _kind(self) -> str:
+        return self.url.split(":")[1]
+
     def _read(self, spark: SparkSession, table: str) -> DataFrame:
-        kind = self.url.split(":")[1]
-        driver = {"driver": _DRIVERS[kind]} if kind in _DRIVERS else {}
         try:
-            return spark.read.jdbc(self.url, table, properties={**driver, **self.properties})
+            return spark.read.jdbc(self.url, table, properties=dict(self.options))
         except (PySparkException, Py4JJavaError) as error:
             if any(word in str(error) for word in _NO_DRIVER):
                 remedy = "Start Spark with the driver's jar: Engine(jars=['/usr/share/java/postgresql.jar']), say."
-                raise InputError("Spark has the driver of a database", f"no driver for {kind}", remedy) from None
+                raise InputError(
+                    "Spark has the driver of a database", f"no driver for {self._kind}", remedy
+                ) from None
             raise
 
 

@@ -2,12 +2,10 @@
 
 import json
 import logging
-import math
 import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from pyspark import InheritableThread
@@ -17,10 +15,11 @@ from headgate.engine.kernel.lookups import UNFOUND
 from headgate.engine.kernel.program import Joined
 from headgate.engine.running import Done
 from headgate.engine.table.looked_up import LookedUp, Ran
+from headgate.engine.table.spending import OFF, Refresh
 from headgate.engine.table.swapping import Swapping
-from headgate.engine.table.tables import Tables, said
+from headgate.engine.table.tables import Kept, Tables, said
 from headgate.engine.units import LiveUnit
-from headgate.freshness.refreshing import Budget, Estimate, Refreshing
+from headgate.freshness.refreshing import Estimate, Refreshing
 
 Part: TypeAlias = tuple[str, ...]
 """A table, and the name of a part of it."""
@@ -31,21 +30,12 @@ _LOOK = 0.5
 """Seconds after which it looks around even if nothing is due: accesses change what is."""
 _WRITE = 10.0
 """Seconds between two times at which what was learned is written."""
+_PATIENCE = 5.0
+"""Seconds for a refresh that was cancelled to end. Where a source does not answer, Spark cannot end it."""
 _RAN = 1000
 """The last runs on Spark whose lookups are not counted yet, at most."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Refresh:
-    """What may be spent on refreshes: a budget, counted in refreshes or in bytes that are read."""
-
-    budget: Budget
-    in_bytes: bool = False
-
-
-OFF = Refresh(Budget(1.0, policy="none"))
 
 
 class Refresher:
@@ -59,27 +49,39 @@ class Refresher:
         self._began = time.time()
         self._ending = threading.Event()
         self._written = 0.0
+        self._tidied = 0
         self._thread: threading.Thread | None = None
         self._looked_up = LookedUp(tables)
         self._ran: deque[Ran] = deque(maxlen=_RAN)
+        self._warned = False
+        tables.check = self._check
         self._recall()
 
     def use(self, wish: Refresh) -> None:
         """Refresh within this budget from now on."""
+        wish.check(self._tables.kept)
         with self._lock:
-            self.wish, self._began = wish, time.time()
+            self.wish, self._began, self._warned = wish, time.time(), False
             self._refreshing.change(wish.budget)
             self._refreshing.spent = 0.0
-            for table in self._tables.kept:
-                self._enter(table)
+            for table, kept in list(self._tables.kept.items()):
+                for name, full in self._costs(table, kept):
+                    self._refreshing.rescale(name, full)
 
     def taken(self, table: str) -> None:
         """A table was read whole."""
         with self._lock:
+            kept, now = self._tables.kept[table], time.time()
             for name in [name for name in self._refreshing.copies if name[0] == table]:
-                if name[1] not in self._tables.kept[table].names or not self._tables.kept[table].refreshed:
+                if name[1] not in kept.names or not kept.refreshed:
                     self._refreshing.remove(name)
-            self._enter(table)
+            if kept.refreshed:
+                for name, full in self._costs(table, kept):
+                    self._refreshing.add(name, now, full, kept.seen, kept.max_age)
+
+    def ready(self) -> None:
+        """Refuse to begin without a budget for tables that need one."""
+        self.wish.check(self._tables.kept)
 
     def start(self) -> None:
         """Begin, in a thread of its own."""
@@ -92,7 +94,9 @@ class Refresher:
         self._ending.set()
         if self._thread:
             self._spark.sparkContext.cancelJobGroup(_GROUP)
-            self._thread.join()
+            self._thread.join(_PATIENCE)
+            if self._thread.is_alive():
+                _log.warning("a table's source has not answered for %.0f s; the engine stops without it", _PATIENCE)
         self._catch_up()
         self._write()
 
@@ -112,6 +116,19 @@ class Refresher:
             return self._refreshing.estimates(now)
 
     @property
+    def older(self) -> float:
+        """How many times as old as their max_age parts become, as the budget allows no more refreshes now."""
+        with self._lock:
+            return 1 / self._refreshing.allowed
+
+    @property
+    def gain(self) -> float | None:
+        """What one more refresh in a minute, or one more MB, would add to what joins see fresh."""
+        more = (1e6 if self.wish.in_bytes else 1.0) * self.wish.budget.period / 60
+        with self._lock:
+            return self._refreshing.gain(more)
+
+    @property
     def swaps(self) -> int:
         """How often a unit went on with another snapshot."""
         return self._swapping.swaps
@@ -128,16 +145,28 @@ class Refresher:
 
     # Inside
 
-    def _enter(self, table: str) -> None:
-        kept, now = self._tables.kept[table], time.time()
-        if not kept.refreshed:
-            return
-        for i, part in enumerate(kept.names):
-            size = kept.latest.contents[i].size if kept.latest.contents else 1
-            self._refreshing.add((table, part), now, self._full(size))
+    def _costs(self, table: str, kept: Kept) -> list[tuple[Part, float]]:
+        """What reading each part of a table takes of the budget."""
+        return [((table, part), full) for part, full in zip(kept.names, self.wish.costs(kept), strict=True)]
 
-    def _full(self, size: int) -> float:
-        return float(max(1, size)) if self.wish.in_bytes else 1.0
+    def _check(self, tables: Mapping[str, Kept]) -> None:
+        # Tables may be registered before the budget is known.
+        if self._thread or self.wish is not OFF:
+            self.wish.check(tables)
+
+    def _warn(self) -> None:
+        """Tell once that tables have become older than they should, for want of budget or time."""
+        if self._warned or (times := self.older) == 1:
+            return
+        # What was just begun to be learned may only look as if there were none.
+        parts = self.estimates(time.time())
+        old = sorted({name for (name, _), each in parts.items() if each.age > each.copy.max_age})
+        if old:
+            self._warned = True
+            much = f"up to {times:.3g} times as old as their max_age"
+            _log.warning(
+                "tables become %s (%s): %s, or the time, allow no more refreshes", much, ", ".join(old), self.wish
+            )
 
     def _count(self, joined: Sequence[Joined]) -> None:
         now = time.time()
@@ -167,41 +196,62 @@ class Refresher:
         context.setJobGroup(_GROUP, _GROUP, interruptOnCancel=True)
         # Where Spark schedules by pools, refreshes have one of their own beside all lanes.
         context.setLocalProperty("spark.scheduler.pool", _GROUP)
-        swaps = 0
         while not self._ending.is_set():
-            with self._lock:
-                name, wait = self._refreshing.due(time.time()), self._refreshing.wait(time.time())
-            if swaps != self._swapping.swaps:
-                swaps = self._swapping.swaps
-                for table in list(self._tables.kept):
-                    self._tables.tidy(table)
-            self._catch_up()
-            if name is None:
-                self._ending.wait(min(_LOOK, wait) if math.isfinite(wait) else _LOOK)
-                continue
-            self._refresh(name)
-            if time.time() - self._written > _WRITE:
-                self._write()
+            try:
+                wait = self._look()
+            except Exception:  # noqa: BLE001 - whatever it is, tables are refreshed as long as the engine runs
+                _log.exception("looking after tables went wrong; it goes on")
+                wait = _LOOK
+            self._ending.wait(min(_LOOK, wait))
+
+    def _look(self) -> float:
+        """Refresh what is due. Seconds until something else can be."""
+        with self._lock:
+            name, wait = self._refreshing.due(time.time()), self._refreshing.wait(time.time())
+        self._warn()
+        if self._tidied != self._swapping.swaps:
+            self._tidied = self._swapping.swaps
+            for table in list(self._tables.kept):
+                self._tables.tidy(table)
+        self._catch_up()
+        if name is None:
+            return wait
+        self._refresh(name)
+        if time.time() - self._written > _WRITE:
+            self._write()
+        return 0.0
 
     def _refresh(self, name: Part) -> None:
         table, part = name
         kept = self._tables.kept[table]
+        if part not in kept.names:
+            # It was just taken with other parts, which are entered in a moment.
+            with self._lock:
+                self._refreshing.remove(name)
+            return
         self._spark.sparkContext.setJobDescription(f"refresh of {table}" + (f", {part}" if kept.parts else ""))
-        began = time.time()
+        began, problem = time.time(), self._tables.problems.get(table)
         try:
-            read = self._tables.refresh(table, kept.names.index(part), self._spark)
+            read = self._tables.refresh(table, kept, kept.names.index(part), self._spark)
         except Exception as error:  # noqa: BLE001 - whatever a source raises: the last snapshot stays in use
-            if not self._ending.is_set():
-                _log.warning("table %s: %s; the last snapshot stays in use", table, said(error))
+            if self._ending.is_set():
+                # It was cancelled, which is no fault of the table's.
+                self._tables.note(table, problem)
+                return
+            _log.warning("table %s: %s; the last snapshot stays in use", table, said(error))
             with self._lock:
                 self._refreshing.failed(name, time.time())
+            return
+        if read is None:
             return
         ended = time.time()
         if read.changed:
             # Before it is counted: whoever sees that a table has changed may count on joins to see it too.
             self._swapping.refreshed()
         with self._lock:
-            full, took = self._full(read.size), ended - began
+            if self._tables.kept.get(table) is not kept:
+                return
+            full, took = self.wish.full(read.size), ended - began
             self._refreshing.refreshed(name, ended, full, changed=read.changed, looked=read.looked, seconds=took)
 
     # What was learned outlives the process

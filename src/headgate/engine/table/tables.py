@@ -1,7 +1,9 @@
 """The tables of an engine: their sources, their snapshots, and reading them again."""
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,14 +39,20 @@ class Read:
 
 @dataclass(slots=True)
 class Kept:
-    """A table: where it lives, how it is divided, and the snapshot that is in use. `schema` are its columns."""
+    """A table: where it lives, how it is divided, and the snapshot that is in use. `schema` are its columns.
+
+    All of it was `seen` to be as its source then, when the last reading of it began. Readings of a part begin
+    `max_age` seconds after each other at most, if it is `refreshed`.
+    """
 
     source: TableSource
     parts: Parts | None
     snapshots: Snapshots
     latest: Snapshot
     schema: StructType
+    seen: float
     refreshed: bool = True
+    max_age: float = math.inf
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,12 +65,14 @@ class Tables:
     """Tables by name.
 
     `needed` tells which snapshots of a table queries are known to have, by their numbers: those are not removed.
+    `check` refuses tables that there cannot be together.
     """
 
     folder: Path
     views: Views
     needed: Callable[[str], set[int]] = lambda _: set()
     sync: bool = False
+    check: Callable[[Mapping[str, Kept]], None] = lambda _: None
     columns: dict[str, Relation] = field(default_factory=dict, init=False)
     problems: dict[str, str] = field(default_factory=dict, init=False)
     kept: dict[str, Kept] = field(default_factory=dict, init=False)
@@ -98,6 +108,7 @@ class Tables:
         parts: Parts | None = None,
         *,
         refreshed: bool = True,
+        max_age: float = math.inf,
     ) -> bool:
         """Read a table whole. If that fails, the last snapshot stays in use, and the failure is told.
 
@@ -110,6 +121,7 @@ class Tables:
             snapshots.passed(max(self.needed(name), default=-1))
             old = snapshots.latest(names(parts))
             before = self.kept[name].schema if name in self.kept else None
+            seen = time.time()
             try:
                 found, schema = self._whole(snapshots, source, spark, parts, old)
                 self.problems.pop(name, None)
@@ -121,7 +133,10 @@ class Tables:
                     raise InputError(f"table '{name}' can be read", self.problems[name], remedy) from None
                 _log.warning("table %s: %s; the last snapshot stays in use", name, self.problems[name])
                 found, schema = old, self.views.spark.read.parquet(str(old.folder)).schema
-            self.hold(name, Kept(source, parts, snapshots, found, schema, refreshed))
+                seen = self.kept[name].seen if name in self.kept else old.folder.stat().st_mtime
+            made = Kept(source, parts, snapshots, found, schema, seen, refreshed, max_age)
+            self.check({**self.kept, name: made})
+            self.hold(name, made)
             return before is not None and _columns(before) != _columns(schema)
 
     def hold(self, name: str, kept: Kept) -> None:
@@ -132,10 +147,14 @@ class Tables:
             frame = self.views.spark.read.schema(kept.schema).parquet(str(kept.latest.folder))
             self.views.add_table(name, frame)
 
-    def refresh(self, name: str, part: int, spark: SparkSession) -> Read:
-        """Read a part again; if it has changed, there is a newer snapshot then. Raises what its source raises."""
+    def refresh(self, name: str, kept: Kept, part: int, spark: SparkSession) -> Read | None:
+        """Read a part again; if it has changed, there is a newer snapshot then. Raises what its source raises.
+
+        None if the table is not kept like that any more: it was taken anew, perhaps with other parts.
+        """
         with self._lock:
-            kept = self.kept[name]
+            if self.kept.get(name) is not kept:
+                return None
             try:
                 read = self._part(kept, name, part, spark)
             except Exception as error:
@@ -144,6 +163,13 @@ class Tables:
                 raise
             self.problems.pop(name, None)
             return read
+
+    def note(self, name: str, problem: str | None) -> None:
+        """Say of a table what is wrong with it, or that nothing is."""
+        if problem is None:
+            self.problems.pop(name, None)
+        else:
+            self.problems[name] = problem
 
     def _part(self, kept: Kept, name: str, part: int, spark: SparkSession) -> Read:
         version = kept.source.version(spark)
@@ -216,7 +242,9 @@ def said(error: Exception) -> str:
     """What went wrong, in a line."""
     if isinstance(error, InputError):
         return str(error.got)
-    text = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
-    while text.startswith(_WAITED_FOR) and (cause := getattr(error, "_cause", None)):
-        error, text = cause, str(cause)
+    # PySpark raises some exceptions of Java as its own, which know where they came from, and others as they are.
+    java = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
+    text = str(java.getMessage() or java.toString()) if java else str(error)
+    while java and text.startswith(_WAITED_FOR) and (java := java.getCause()):
+        text = str(java.getMessage() or java.toString())
     return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
