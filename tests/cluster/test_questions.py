@@ -24,11 +24,10 @@ def test_queries_are_known_by_the_streams_that_their_text_names(tmp_path):
     assert found == {"a": (("ticks",), True), "b": (("other", "ticks"), False)}
 
 
-def test_results_that_are_a_stream_are_refused_with_their_place(tmp_path):
-    text = "  a: {sql: SELECT sym FROM ticks, sink: {stream: joined}}\n"
-    with pytest.raises(InputError, match="a stream of other queries") as refused:
-        questions(loaded(tmp_path, text))
-    assert "pipeline.yaml" in str(refused.value)
+def test_results_that_are_a_stream_are_known_to_who_reads_them(tmp_path):
+    text = "  b: {sql: SELECT sym FROM Joined}\n  a: {sql: SELECT sym FROM ticks, sink: {stream: joined}}\n"
+    found = {each.name: (each.streams, each.gives) for each in questions(loaded(tmp_path, text))}
+    assert found == {"a": (("ticks",), "joined"), "b": (("joined",), None)}
 
 
 def test_many_queries_in_one_entry_are_refused(tmp_path):

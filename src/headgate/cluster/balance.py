@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from headgate.cluster.placement import Placement, Report
+from headgate.cluster.instances import Report
+from headgate.cluster.placement import Placement
 from headgate.control.nodes.balancer import Balancer
 from headgate.control.nodes.options import WEIGHED, Options
 from headgate.control.nodes.orders import Migrate, Order, Prioritise, Sleep
 from headgate.control.nodes.reports import ClassReport, NodeReport, QueryReport
+from headgate.errors import InputError
 
 _EVERY = 1.0
 """Seconds between two looks at the load."""
@@ -55,12 +57,20 @@ class Balance:
         if now < self._due:
             return
         self._due = now + _EVERY
-        coming = {name for name, (_, to) in placement.where().items() if to}
+        where = placement.where()
+        for name in self._asleep & {current.node for current, _ in where.values() if current}:
+            # The only one that is left had to take queries.
+            self._shut(name, coordinator, asleep=False)
+        coming = {name for name, (_, to) in where.items() if to}
         reports = [
             made for report in placement.nodes.values() if (made := self._made(now, report, placement, coming))
         ]
         for order in self._balancer.decide(now, reports):
-            self._obey(order, coordinator)
+            try:
+                self._obey(order, coordinator)
+            except InputError as error:
+                # Something has happened since the last reports. The others hold.
+                _log.info("not done: %s", error)
 
     def _obey(self, order: Order, coordinator: Obeys) -> None:
         if isinstance(order, Migrate):
@@ -73,13 +83,16 @@ class Balance:
         else:
             asleep = isinstance(order, Sleep)
             _log.info("node %s %s: %s", order.node, "sleeps" if asleep else "wakes up", order.why.formula)
-            (self._asleep.add if asleep else self._asleep.discard)(order.node)
-            coordinator.shut(order.node, asleep=asleep)
+            self._shut(order.node, coordinator, asleep=asleep)
+
+    def _shut(self, node: str, coordinator: Obeys, *, asleep: bool) -> None:
+        (self._asleep.add if asleep else self._asleep.discard)(node)
+        coordinator.shut(node, asleep=asleep)
 
     def _made(self, now: float, report: Report, placement: Placement, coming: set[str]) -> NodeReport | None:
-        """What a node has to do, since the last look; None if there was none."""
+        """What a node has to do, since the last look; None if there was none, or it is being drained."""
         load = report.load
-        if not load:
+        if not load or report.node in placement.draining:
             return None
         last, queries = self._seen.get(report.node), load.get("queries", {})
         self._seen[report.node] = _Seen(now, queries)
