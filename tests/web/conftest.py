@@ -1,15 +1,11 @@
-import os
 from importlib import import_module
 
 import pytest
 
-from headgate.engine.session import session
 from headgate.web.app import Pages
 from headgate.web.watch import Watch
 from web.invented import Invented
 from web.receiver import Receiver
-
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 TOKEN = "the token"
 
@@ -48,11 +44,3 @@ def receiver(otel):
     found = Receiver()
     yield found
     found.close()
-
-
-@pytest.fixture(scope="session")
-def spark():
-    """Spark, which other tests of the process may share; so it ends with the process."""
-    own = session(master="local[4]")
-    own.sparkContext.setLogLevel("ERROR")
-    return own

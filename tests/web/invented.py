@@ -19,6 +19,7 @@ from headgate.engine.status import (
 )
 from headgate.errors import InputError
 from headgate.monitor.figures import Response
+from headgate.monitor.responses import BOUNDS
 from headgate.record import Changed, Ran
 from headgate.web.served import Description, Results, Wiring
 
@@ -128,6 +129,7 @@ class Invented:
             time=now,
             elapsed=10.0 + n / 2,
             policy="cqc",
+            shed="dilos:backlog",
             streams=(self._stream("ticks", 20_000 * load, n), self._stream("orders", 900, n)),
             tables=(
                 made(TableStatus, name="symbols", snapshot=4, parts=2, bytes=9_000, age=12.0, freshness=0.9,
@@ -139,13 +141,16 @@ class Invented:
             queries=queries,
             deadlines=(
                 made(DeadlineStatus, name="board_0001", window=10.0, stride=2.0, deadline=2.0, weight=5.0,
-                     iterations=n, missed=n // 9, useful=n - n // 8, kept=0.93, planned=0.9, demand=0.8,
-                     finish_p50=0.9, finish_p99=2.2, worst=2.6, reason="others ran for 1.20 s in between"),
+                     iterations=n, missed=n // 9, useful=n - n // 8, kept=0.93, planned=min(1.0, 1 / load),
+                     demand=0.8, finish_p50=0.9, finish_p99=2.2, worst=2.6,
+                     reason="others ran for 1.20 s in between"),
             ),
             lanes=(LaneStatus("lane-1", "kernel-1"), LaneStatus("lane-2", None)),
             qos=made(QosStatus, queries=3, results=10, average=0.9, per_result=0.8, missed=1),
             accounting=made(Accounting, tuples=20_000 * n, rejected=3, late=40, shed=90 * n, results=700 * n,
-                 runs=16 * n, utilisation=min(1.0, load), overhead_per_run=0.0021, unlisted=0),
+                 runs=16 * n, utilisation=min(1.0, load), overhead_per_run=0.0021,
+                 pending=sum(each.pending for each in queries), oldest_wait=load / 3, queries=len(queries),
+                 unlisted=0, busy_seconds=0.4 * n),
         )  # fmt: skip
 
     def _query(self, i, name, load):
@@ -169,6 +174,9 @@ class Invented:
             runs=n,
             response_p50=response,
             response_p99=2 * response,
+            recent_p50=response,
+            recent_p90=1.5 * response,
+            recent_p99=2 * response,
             slowdown_mean=3.0,
             qos=0.9,
             a=0.04,
@@ -196,11 +204,20 @@ class Invented:
             response_mean=response,
             response_p50=response,
             response_p99=3 * response,
+            recent_p50=response,
+            recent_p99=3 * response,
+            response_total=800 * n * response,
+            below=tuple(min(800 * n, 50 * n * i) for i in range(len(BOUNDS))),
             late=late,
+            late_results=int(800 * n * (late or 0)),
             offered=10_000 * n,
             processed=9_000 * n,
             shed=int(500 * drop * n),
             pending=int(900 * load),
+            oldest_wait=load / 3,
+            queries=sum(each.startswith(name[0]) for each in self.names),
+            qos=0.8,
+            order=f"d = 1 − C/L: C = 1, L = {load:.3g}, d = {drop:.3g}",
         )
 
     @staticmethod
@@ -212,10 +229,11 @@ class Invented:
             status="running",
             tuples=int(rate * n),
             rate=rate,
-            watermark=time.time() - 1.5,
+            watermark=time.time() - (1.5 if name == "ticks" else 3e7),
             late=12,
             rejected=rejected,
             trains=24,
+            pending=3,
             bytes=3_400_000,
         )
 
@@ -232,7 +250,7 @@ if __name__ == "__main__":
     from headgate.web.server import Server
 
     shown = Invented(1000)
-    server = Server(shown, "127.0.0.1", 4051, "token").start()
+    server = Server(shown, "127.0.0.1", 4051, "the token").start()
     sys.stdout.write(f"{server.address} {server.token}\n")
     while True:
         time.sleep(0.5)

@@ -61,8 +61,10 @@ def value(point):
 
 
 def values(request):
+    """Those of all metrics but histograms, of which each has many."""
     return {
         (name, tuple(sorted(labels(point).items()))): value(point)
         for name, metric in metrics(request).items()
+        if not metric.HasField("histogram")
         for point in points(metric)
     }

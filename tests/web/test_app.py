@@ -2,12 +2,17 @@
 
 import json
 import time
+import urllib.error
+import urllib.request
+from email.utils import parsedate_to_datetime
 
 import pytest
 from starlette.testclient import TestClient
 
-from headgate.record import Refused
+from headgate.errors import InputError
+from headgate.record import Reduced, Refused
 from headgate.web.guard import TOKEN
+from headgate.web.server import Server
 from web.conftest import TOKEN as RIGHT
 
 HOST = "http://127.0.0.1:4050"
@@ -21,12 +26,12 @@ def client(shown):
 def events(client, shown, asked, n):
     """The first messages of a stream of events, with a tick after each."""
     found = []
-    shown.engine.tick()
+    shown.watch.start()
 
     def stop_when_enough(text):
         found.append(json.loads(text))
         if len(found) >= n:
-            shown.pages.over = True
+            shown.watch.close()
         else:
             shown.tick()
 
@@ -64,6 +69,7 @@ def test_every_answer_has_the_headers_that_keep_browsers_here(client):
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["x-frame-options"] == "DENY"
         assert "access-control-allow-origin" not in headers
+        assert abs(parsedate_to_datetime(headers["date"]).timestamp() - time.time()) < 60
 
 
 @pytest.mark.parametrize(
@@ -88,11 +94,13 @@ def test_events_bring_everything_and_then_what_has_changed(client, shown):
     assert second["new"] is third["new"] is True
     assert first["frame"] < second["frame"] < third["frame"]
     assert "unknown" not in first
-    assert set(second["classes"]["rows"]) == {"alerts", "boards", "reports"}
+    assert "priority" in first["classes"]
+    assert "results" in second["classes"]
+    assert "priority" not in second["classes"]
 
 
 def test_only_so_many_pages_may_be_open(client, shown):
-    shown.pages._watchers = 64
+    shown.watch.audience._seats = (None,) * 64
     answer = client.get("/live?of=totals")
     assert answer.status_code == 503
     assert "64 pages" in answer.json()["error"]
@@ -112,9 +120,13 @@ def test_a_query_is_told_at_length(client, shown):
 
 def test_a_query_that_was_refused_says_why_on_the_page_of_deadlines_and_on_its_own(client, shown):
     shown.engine.tell(Refused(12.5, "too_much", "it needs 3 s of every 2 s. Give it a stride of 4 s"))
+    shown.engine.tell(Reduced(11.5, "much", "With 'much' 'board' would be late. Kept are 'board' 70%"))
     shown.tick()
     (first,) = events(client, shown, "deadlines,refused", 1)
-    assert first["refused"] == [[12.5, "too_much", "it needs 3 s of every 2 s. Give it a stride of 4 s"]]
+    assert first["refused"] == [
+        [11.5, "much", "taken in with less", "With 'much' 'board' would be late. Kept are 'board' 70%"],
+        [12.5, "too_much", "refused", "it needs 3 s of every 2 s. Give it a stride of 4 s"],
+    ]
     answer = client.get("/api/queries/too_much")
     assert answer.status_code == 404
     assert "was refused: it needs 3 s" in answer.json()["error"]
@@ -157,6 +169,11 @@ def test_with_the_token_a_class_gets_another_priority(client, shown):
     assert shown.engine.calls == [("prioritised", "alerts", 2.5)]
 
 
+def test_a_priority_that_is_no_number_is_refused_with_what_to_give(client):
+    answer = client.post("/api/classes/alerts/priority", headers={TOKEN: RIGHT}, data={"priority": "much"})
+    assert answer.json() == {"error": "a priority is a number; got 'much'. Give one above 0, such as 2."}
+
+
 @pytest.mark.parametrize(
     ("path", "priority", "code"),
     [
@@ -186,3 +203,28 @@ def test_health_is_that_somebody_answers_and_ready_that_the_engine_has_news(clie
     shown.engine.running = True
     object.__setattr__(shown.watch.frame.snapshot, "time", time.time() - 60)
     assert "no news" in client.get("/readyz").text
+
+
+def test_a_server_ends_pages_that_are_open_and_can_be_closed_again(shown):
+    server = Server(shown.engine, "127.0.0.1", 0).start()
+    with urllib.request.urlopen(f"{server.address}live?of=totals") as answer:
+        assert json.loads(answer.readline().removeprefix(b"data: "))["totals"]["name"] == ["engine"]
+        server.close()
+        assert [line for line in answer if line.startswith(b"data")] == []
+    assert server.closed
+    server.close()
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(f"{server.address}healthz")
+
+
+@pytest.mark.parametrize("token", ["", "short"])
+def test_a_token_that_is_empty_or_short_is_refused(shown, token):
+    with pytest.raises(InputError, match="8 characters") as refused:
+        Server(shown.engine, "127.0.0.1", 0, token)
+    assert "short" not in str(refused.value)
+
+
+def test_a_server_that_never_answered_can_be_closed(shown):
+    server = Server(shown.engine, "127.0.0.1", 0)
+    server.close()
+    assert server.closed

@@ -7,7 +7,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from headgate.errors import InputError
-from headgate.record import Arrived, Began, Planned, Ran, Recorder, Response
+from headgate.monitor.figures import Response
+from headgate.record import Arrived, Began, Planned, Ran, Recorder
 from headgate.web.guard import TOKEN
 from headgate.web.oracle import Oracle
 from web.conftest import TOKEN as RIGHT
@@ -44,6 +45,24 @@ def test_a_run_is_predicted_as_the_command_does(client):
     assert found["whatif"]["rate"] == 2
     assert found["predicted"]["rate"] == 1
     assert found["measured"]["classes"].keys() == found["whatif"]["classes"].keys() == {"default"}
+
+
+def test_a_query_more_is_predicted_and_has_a_name(client):
+    asked = {"name": "big: 2", "like": "big", "class": "default"}
+    answer = client.post("/api/whatif", data=asked, headers={TOKEN: RIGHT})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["whatif"]["added"] == 1
+    refused = client.post("/api/whatif", data={"like": "big"}, headers={TOKEN: RIGHT})
+    assert refused.status_code == 400
+    assert "has a name" in refused.json()["error"]
+
+
+def test_what_may_be_chosen_is_offered_by_name(client):
+    found = client.get("/api/choices").json()
+    assert {"fcfs", "bsd", "cqc"} <= set(found["policy"])
+    assert {"none", "dilos:aloma"} <= set(found["shed"])
+    assert found["class"] == ["alerts", "boards", "reports"]
+    assert "board_0001" in found["like"]
 
 
 def test_a_moment_a_tuple_and_a_query_are_explained_as_the_command_does(client):

@@ -6,7 +6,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from engine.live import until
 from headgate.engine.telemetry import pushes, pushing
 from headgate.errors import InputError
-from headgate.web.metrics import METRICS, text
+from headgate.monitor.responses import BOUNDS
+from headgate.web.metrics import HISTOGRAMS, METRICS, Scraped
 from web.conftest import Shown
 from web.receiver import metrics, points, values
 
@@ -17,11 +18,24 @@ def test_what_is_pushed_is_what_is_scraped_in_names_labels_and_values(shown, ote
     shown.tick()
     with otel.Telemetry(shown.engine.recent, 60.0, receiver.address).start():
         pass
-    families = text_string_to_metric_families(text(shown.engine.recent()))
-    scraped = {(s.name, tuple(sorted(s.labels.items()))): s.value for family in families for s in family.samples}
+    families = text_string_to_metric_families(Scraped().text(shown.engine.recent()))
+    samples = [each for family in families if family.type != "histogram" for each in family.samples]
+    scraped = {(s.name, tuple(sorted(s.labels.items()))): s.value for s in samples}
     (request,) = receiver.requests
     assert values(request) == pytest.approx(scraped)
-    assert set(metrics(request)) == {each.full_name for each in METRICS}
+    assert set(metrics(request)) == {each.full_name for each in (*METRICS, *HISTOGRAMS)}
+
+
+def test_a_histogram_is_pushed_with_its_buckets(shown, otel, receiver):
+    shown.tick()
+    with otel.Telemetry(shown.engine.recent, 60.0, receiver.address).start():
+        pass
+    spread = metrics(receiver.requests[0])["headgate_class_response_time_seconds"].histogram
+    point = spread.data_points[0]
+    assert (point.count, sum(point.bucket_counts)) == (800, 800)
+    assert len(point.bucket_counts) == len(point.explicit_bounds) + 1
+    assert list(point.explicit_bounds) == pytest.approx(BOUNDS)
+    assert spread.aggregation_temporality == 2  # cumulative
 
 
 def test_counters_are_sums_that_only_grow_and_the_rest_are_gauges(shown, otel, receiver):

@@ -17,15 +17,16 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from headgate.errors import HeadgateError
+from headgate.errors import HeadgateError, InputError
 from headgate.printed import finite
 from headgate.record import Changed, Iterated, Ran, Refused
+from headgate.web.audience import Asked
 from headgate.web.guard import TOKEN, Guard, same
-from headgate.web.metrics import text
+from headgate.web.metrics import Scraped
 from headgate.web.network import network
-from headgate.web.oracle import Oracle
+from headgate.web.oracle import CHOICES, Oracle
 from headgate.web.served import Served
-from headgate.web.watch import EVERY, LOGS, PARTS, Watch
+from headgate.web.watch import LOGS, PARTS, Watch
 
 STATIC = Path(__file__).parent / "static"
 _CHARTS = Path(settings.bokehjs_path()) / "js"
@@ -50,8 +51,7 @@ class Pages:
     def __init__(self, served: Served, watch: Watch, token: str) -> None:
         self._served, self._watch, self._token = served, watch, token
         self._oracle = Oracle(served.state)
-        self._watchers = 0
-        self.over = False
+        self._scraped = Scraped()
 
     def app(self, known: list[str]) -> Starlette:
         """The application, which answers under the names that are known."""
@@ -64,6 +64,7 @@ class Pages:
                 Route("/api/queries/{name}/{change:str}", self._change_query, methods=["POST"]),
                 Route("/api/streams/{name}/{change:str}", self._change_query, methods=["POST"]),
                 Route("/api/classes/{name}/priority", self._change_class, methods=["POST"]),
+                Route("/api/choices", self._choices),
                 Route("/api/whatif", self._whatif, methods=["POST"]),
                 Route("/api/explain", self._explain, methods=["POST"]),
                 Route("/metrics", self._metrics),
@@ -86,26 +87,22 @@ class Pages:
 
     async def _live(self, request: Request) -> Response:
         asked = [each for each in request.query_params.get("of", "totals").split(",") if each in (*PARTS, *LOGS)]
-        if self._watchers >= _WATCHERS:
+        if len(self._watch.audience) >= _WATCHERS:
             return _error(503, f"{_WATCHERS} pages are open already; close one of them")
-        return StreamingResponse(self._events(list(dict.fromkeys(asked))), media_type="text/event-stream")
+        return StreamingResponse(self._events(tuple(dict.fromkeys(asked))), media_type="text/event-stream")
 
-    async def _events(self, asked: list[str]) -> AsyncIterator[str]:
+    async def _events(self, asked: Asked) -> AsyncIterator[bytes]:
         """Messages as they come; whoever is slow misses some, and then gets everything again."""
-        self._watchers += 1
-        try:
-            since, sent = None, time.monotonic()
-            while not self.over:
-                if since != self._watch.frame.number:
-                    since, text = await to_thread.run_sync(self._watch.message, asked, since)
-                    sent = time.monotonic()
-                    yield f"data: {text}\n\n"
-                elif time.monotonic() - sent > _HEARTBEAT:
-                    sent = time.monotonic()
-                    yield ": still here\n\n"
-                await asyncio.sleep(EVERY)
-        finally:
-            self._watchers -= 1
+        audience = self._watch.audience
+        with audience.seat(asked) as seat:
+            while not self._watch.over:
+                if message := audience.take(seat):
+                    yield message
+                    continue
+                try:
+                    await asyncio.wait_for(seat.news.wait(), _HEARTBEAT)
+                except TimeoutError:
+                    yield b": still here\n\n"
 
     def _query(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -114,8 +111,13 @@ class Pages:
         except HeadgateError as error:
             return _error(404, self._refusal(name) or str(error))
         frame, journal = self._watch.frame, self._watch.journal
-        status = next((asdict(each) for each in frame.snapshot.queries if each.name == name), None)
-        unit = status["unit"] if status else name
+        seen = next((each for each in frame.snapshot.queries if each.name == name), None)
+        status = None
+        if seen:
+            promised = frame.promised(seen)
+            own = {"state": promised.state, "target": promised.target, "slack": promised.slack}
+            status = {**asdict(seen), **own}
+        unit = seen.unit if seen else name
         runs = [_told(run) for run in journal.since(Ran, 0, journal.count) if run.unit == unit][-_RUNS:]
         changes = [asdict(each) for each in journal.since(Changed, 0, journal.count) if each.unit in (unit, name)]
         iterations = [asdict(each) for each in journal.since(Iterated, 0, journal.count) if each.query == name]
@@ -132,8 +134,13 @@ class Pages:
     def _network(self, _: Request) -> Response:
         return JSONResponse(asdict(network(self._watch.frame)))
 
+    async def _choices(self, _: Request) -> Response:
+        found = self._watch.frame.snapshot
+        classes, queries = [each.name for each in found.classes], [each.name for each in found.queries]
+        return JSONResponse({**CHOICES, "class": classes, "like": queries})
+
     def _metrics(self, _: Request) -> Response:
-        return Response(text(self._watch.frame.snapshot), media_type=_SCRAPED)
+        return Response(self._scraped.text(self._watch.frame.snapshot), media_type=_SCRAPED)
 
     async def _healthy(self, _: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -157,7 +164,7 @@ class Pages:
 
     async def _change_class(self, request: Request) -> Response:
         name = request.path_params["name"]
-        return await self._changed(request, lambda given: self._served.prioritise(name, float(given)), "priority")
+        return await self._changed(request, lambda given: self._served.prioritise(name, _priority(given)), "priority")
 
     async def _whatif(self, request: Request) -> Response:
         """Changes nothing, but takes the time of a processor: for whoever has the token."""
@@ -182,7 +189,7 @@ class Pages:
             return _error(403, f"this needs the token that was printed at the start, as the header {TOKEN}")
         try:
             return JSONResponse(await answer(form))
-        except (HeadgateError, ValueError) as error:
+        except HeadgateError as error:
             return _error(400, str(error))
 
 
@@ -190,6 +197,13 @@ def _told(run: Ran) -> dict[str, Any]:
     """A run as a page shows it."""
     names = ("lane", "started", "finished", "n", "results", "formula", "over", "error")
     return {**{name: getattr(run, name) for name in names}, "terms": dict(run.terms)}
+
+
+def _priority(given: str) -> float:
+    try:
+        return float(given)
+    except ValueError:
+        raise InputError("a priority is a number", f"'{given}'", "Give one above 0, such as 2.") from None
 
 
 async def _form(request: Request) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import hmac
 import ipaddress
 from collections.abc import Sequence
+from email.utils import formatdate
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
@@ -38,7 +39,7 @@ class Guard:
         async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in {"Date": formatdate(usegmt=True), **_HEADERS}.items():
                     headers.setdefault(name, value)
             await send(message)
 

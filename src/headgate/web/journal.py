@@ -5,12 +5,12 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TypeVar
 
-from headgate.record import Changed, Entry, Iterated, Ran, Refused
+from headgate.record import Changed, Entry, Iterated, Ran, Reduced, Refused
 
 MOST = 5_000
 """Entries of a kind that are kept: some megabytes, and a minute of all but the fastest engines."""
 
-Told = TypeVar("Told", Ran, Changed, Iterated, Refused)
+Told = TypeVar("Told", Ran, Changed, Iterated, Refused, Reduced)
 
 
 class Journal:
@@ -18,7 +18,7 @@ class Journal:
 
     def __init__(self, most: int = MOST) -> None:
         self._kept: dict[type, deque[tuple[int, Entry]]] = {
-            kind: deque(maxlen=most) for kind in (Ran, Changed, Iterated, Refused)
+            kind: deque(maxlen=most) for kind in (Ran, Changed, Iterated, Refused, Reduced)
         }
         self._lock = threading.Lock()
         self.count = 0
@@ -33,11 +33,15 @@ class Journal:
 
     def since(self, kind: type[Told], after: int, until: int) -> Sequence[Told]:
         """Entries of a kind behind a number and up to another, the oldest first."""
-        found: list[Told] = []
+        return [entry for _, entry in self.numbered(kind, after, until)]
+
+    def numbered(self, kind: type[Told], after: int, until: int) -> Sequence[tuple[int, Told]]:
+        """The same with their numbers."""
+        found: list[tuple[int, Told]] = []
         with self._lock:
             for number, entry in reversed(self._kept[kind]):
                 if number <= after:
                     break
                 if number <= until and isinstance(entry, kind):
-                    found.append(entry)
+                    found.append((number, entry))
         return found[::-1]

@@ -6,16 +6,19 @@ Names and labels stay as they are: dashboards rely on them.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from headgate import __version__
 from headgate.engine.gentle import gently
-from headgate.engine.status import Snapshot
+from headgate.engine.status import ClassStatus, Snapshot
+from headgate.monitor.responses import BOUNDS
 
-Sample: TypeAlias = tuple[Sequence[str], float | None]
+Sample: TypeAlias = tuple[tuple[str, ...], float | None]
 """The values of the labels, and that of the metric; None where it is not known."""
 
 _PREFIX = "headgate_"
+_BOUNDS = tuple(f"{bound:.4g}" for bound in BOUNDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,32 +36,72 @@ class Described:
         """The name as it is scraped."""
         return f"{_PREFIX}{self.name}"
 
-    def known(self, found: Snapshot) -> Iterator[tuple[Sequence[str], float]]:
+    def known(self, found: Snapshot) -> Iterator[tuple[tuple[str, ...], float]]:
         """The values of the labels, and that of the metric, wherever it has one."""
         return ((labels, value) for labels, value in self.read(found) if value is not None)
 
 
+class Histogram(NamedTuple):
+    """How many of `n` values are below each bound, and their sum."""
+
+    below: Sequence[int]
+    n: int
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A histogram: its name without the prefix, what it is and which labels it has; and how a snapshot is read."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...]
+    read: Callable[[Snapshot], Iterable[tuple[tuple[str, ...], Histogram]]]
+    kind: Literal["histogram"] = "histogram"
+
+    @property
+    def full_name(self) -> str:
+        """The name as it is scraped, but for what each of its series has behind it."""
+        return f"{_PREFIX}{self.name}"
+
+    def series(self, found: Snapshot) -> Iterator[str]:
+        """Its lines in the text format."""
+        names, full = self.labels, self.full_name
+        for labels, seen in self.read(found):
+            for bound, below in zip((*_BOUNDS, "+Inf"), (*seen.below, seen.n), strict=True):
+                yield f"{full}_bucket{_braced((*names, 'le'), (*labels, bound))} {below}\n"
+            own = _braced(names, labels)
+            yield f"{full}_sum{own} {_number(seen.total)}\n{full}_count{own} {seen.n}\n"
+
+
 def _each(part: str, value: Callable[[Any], float | None], *more: str) -> Callable[[Snapshot], Iterator[Sample]]:
     """The value of each row of a part, under its name and other fields of it."""
+    labels = _labels(*more)
 
     def read(found: Snapshot) -> Iterator[Sample]:
-        for row in gently(getattr(found, part)):
-            yield [row.name, *(getattr(row, field) for field in more)], value(row)
+        rows = getattr(found, part)
+        return zip(map(labels, rows), map(value, rows), strict=True)
 
     return read
 
 
+def _labels(*more: str) -> Callable[[Any], tuple[str, ...]]:
+    """The name of a row and other fields of it."""
+    return attrgetter("name", *more) if more else lambda row: (row.name,)
+
+
 def _field(part: str, field: str, *more: str) -> Callable[[Snapshot], Iterator[Sample]]:
-    return _each(part, lambda row: getattr(row, field), *more)
+    return _each(part, attrgetter(field), *more)
 
 
 def _quantiles(part: str, fields: Mapping[str, str], *more: str) -> Callable[[Snapshot], Iterator[Sample]]:
     """A quantile under the name of each row, other fields of it, and which one it is."""
+    labels = _labels(*more)
 
     def read(found: Snapshot) -> Iterator[Sample]:
-        for row in gently(getattr(found, part)):
+        for row in getattr(found, part):
             for quantile, field in fields.items():
-                yield [row.name, *(getattr(row, each) for each in more), quantile], getattr(row, field)
+                yield (*labels(row), quantile), getattr(row, field)
 
     return read
 
@@ -78,6 +121,11 @@ def _kept(row: Any) -> float:  # noqa: ANN401 - a row of a snapshot
     return float(row.processed / passed) if passed else 1.0
 
 
+def _spread(row: ClassStatus) -> Histogram:
+    # Results may have come between the moments at which they were counted in all and by their bounds.
+    return Histogram(row.below, max((row.results, *row.below)), row.response_total)
+
+
 _RESPONSES = {"0.5": "response_p50", "0.99": "response_p99"}
 _ENGINE, _STREAM, _CLASS, _QUERY, _DEADLINE, _TABLE = (
     (),
@@ -94,13 +142,15 @@ METRICS = (
     Described("uptime_seconds", "gauge", "Seconds since the policy began.", _ENGINE, _one(lambda f: f.elapsed)),
     Described("snapshot_timestamp_seconds", "gauge", "When these figures were taken.", _ENGINE,
               _one(lambda f: f.time)),
-    Described("utilisation_ratio", "gauge", "Part of the lanes' time in which they were busy.", _ENGINE,
-              _one(lambda f: f.accounting.utilisation)),
-    Described("runs_total", "counter", "Runs of listed queries.", _ENGINE, _one(lambda f: f.accounting.runs)),
+    Described("utilisation_ratio", "gauge", "Part of the lanes' time since the policy began in which they were busy.",
+              _ENGINE, _one(lambda f: f.accounting.utilisation)),
+    Described("busy_seconds_total", "counter", "Time since the policy began in which lanes were busy, of all lanes.",
+              _ENGINE, _one(lambda f: f.accounting.busy_seconds)),
+    Described("runs_total", "counter", "Runs, counted for each query.", _ENGINE, _one(lambda f: f.accounting.runs)),
     Described("run_overhead_seconds", "gauge", "Mean time of a run that was not Spark's: deciding, committing.",
               _ENGINE, _one(lambda f: f.accounting.overhead_per_run)),
     Described("queries", "gauge", "Registered queries.", _ENGINE,
-              _one(lambda f: len(f.queries) + f.accounting.unlisted)),
+              _one(lambda f: f.accounting.queries)),
     Described("qos_ratio", "gauge", "What results were worth by QoS graphs, on average over queries that have one.",
               _ENGINE, lambda f: [((), f.qos.average if f.qos else None)]),
     Described("lane_busy", "gauge", "1 while the lane runs a unit.", ("lane",),
@@ -116,6 +166,8 @@ METRICS = (
     Described("stream_rejected_rows_total", "counter", "Rows that could not be read.", ("stream", "reason"),
               _rejected),
     Described("stream_trains", "gauge", "Trains that are kept.", _STREAM, _field("streams", "trains")),
+    Described("stream_pending_trains", "gauge", "Those of them that a query has not passed yet.", _STREAM,
+              _field("streams", "pending")),
     Described("stream_bytes", "gauge", "Bytes of the trains that are kept.", _STREAM, _field("streams", "bytes")),
     Described("class_priority", "gauge", "Priority.", _CLASS, _field("classes", "priority")),
     Described("class_delay_target_seconds", "gauge", "Delay target, where there is one.", _CLASS,
@@ -124,8 +176,12 @@ METRICS = (
               ("class", "quantile"), _quantiles("classes", _RESPONSES)),
     Described("class_late_ratio", "gauge", "Part of the results that was later than the target.", _CLASS,
               _field("classes", "late")),
+    Described("class_qos_ratio", "gauge", "What results were worth by QoS graphs, on average over its queries.",
+              _CLASS, _field("classes", "qos")),
     Described("class_results_total", "counter", "Results since the policy began.", _CLASS,
               _field("classes", "results")),
+    Described("class_late_results_total", "counter", "Those of them that were later than the target.", _CLASS,
+              _each("classes", lambda cls: None if cls.delay_target is None else cls.late_results)),
     Described("class_share_ratio", "gauge", "Share of the time, where load is managed.", _CLASS,
               _field("classes", "share")),
     Described("class_headroom_lanes", "gauge", "Seconds of work per second that the load manager counts on.", _CLASS,
@@ -156,7 +212,7 @@ METRICS = (
               ("query", "class", "quantile"), _quantiles("queries", _RESPONSES, "cls")),
     Described("query_qos_ratio", "gauge", "What results were worth by the QoS graph, where there is one.", _QUERY,
               _field("queries", "qos", "cls")),
-    Described("deadline_iterations_total", "counter", "Windows of a query with a deadline that are done.", _DEADLINE,
+    Described("deadline_iterations_total", "counter", "Windows with a deadline that are done or overdue.", _DEADLINE,
               _field("deadlines", "iterations")),
     Described("deadline_missed_total", "counter", "Those that missed it.", _DEADLINE, _field("deadlines", "missed")),
     Described("deadline_useful_total", "counter", "Those in time, over enough of their window to say something.",
@@ -182,21 +238,48 @@ METRICS = (
 )  # fmt: skip
 
 
-def text(found: Snapshot) -> str:
-    """All metrics in the text format of Prometheus. Its own library takes five times as long for that."""
-    lines: list[str] = []
-    named: dict[tuple[Sequence[str], ...], str] = {}
-    for each in METRICS:
-        lines.append(f"# HELP {each.full_name} {each.help}\n# TYPE {each.full_name} {each.kind}\n")
-        for labels, value in each.known(found):
-            key = (each.labels, *labels)
-            if key not in named:
-                named[key] = _braced(each.labels, labels)
-            lines.append(f"{each.full_name}{named[key]} {_number(value)}\n")
-    return "".join(lines)
+HISTOGRAMS = (
+    Spread("class_response_time_seconds", "Response times of results since the policy began.", _CLASS,
+           lambda found: [((c.name,), _spread(c)) for c in found.classes]),
+)  # fmt: skip
 
 
-def _braced(names: Sequence[str], values: Sequence[str]) -> str:
+_ALL: tuple[Described | Spread, ...] = (*METRICS, *HISTOGRAMS)
+
+
+class Scraped:
+    """All metrics in the text format of Prometheus, written once for each snapshot.
+
+    Its own library takes five times as long for that. What is before the numbers stays as long as the rows do.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[Snapshot | None, str] = None, ""
+        self._heads: dict[str, tuple[Sequence[tuple[str, ...]], Sequence[str]]] = {}
+
+    def text(self, found: Snapshot) -> str:
+        """The metrics of a snapshot."""
+        if self._last[0] is not found:
+            self._last = found, "".join(self._lines(found))
+        return self._last[1]
+
+    def _lines(self, found: Snapshot) -> Iterator[str]:
+        for each in gently(_ALL):
+            yield f"# HELP {each.full_name} {each.help}\n# TYPE {each.full_name} {each.kind}\n"
+            yield from each.series(found) if isinstance(each, Spread) else self._series(each, found)
+
+    def _series(self, each: Described, found: Snapshot) -> Iterator[str]:
+        samples = list(each.read(found))
+        labels = [of for of, _ in samples]
+        known = self._heads.get(each.name)
+        if known is None or known[0] != labels:
+            known = self._heads[each.name] = labels, [f"{each.full_name}{_braced(each.labels, of)} " for of in labels]
+        for head, (_, value) in zip(known[1], samples, strict=True):
+            if value is not None:
+                yield f"{head}{_number(value)}\n"
+
+
+def _braced(names: tuple[str, ...], values: tuple[str, ...]) -> str:
     pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in zip(names, values, strict=True))
     return f"{{{pairs}}}" if pairs else ""
 
@@ -206,6 +289,8 @@ def _escaped(value: str) -> str:
 
 
 def _number(value: float) -> str:
+    if -math.inf < value < math.inf:
+        return repr(value)
     if value == math.inf:
         return "+Inf"
-    return "-Inf" if value == -math.inf else "NaN" if value != value else repr(value)
+    return "-Inf" if value == -math.inf else "NaN"

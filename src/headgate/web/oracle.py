@@ -4,14 +4,24 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, get_args
 
+from headgate.control.dilos import Mode
 from headgate.errors import InputError
+from headgate.policy.classes.registry import SCHEDULERS
+from headgate.policy.registry import POLICIES
+from headgate.shed.registry import MANAGERS
 
 _OPTIONS = {"whatif": ("policy", "shed", "rate", "lanes"), "explain": ("at", "tuple", "query")}
 """What may be asked for, by the names that the commands have for it."""
+CHOICES: Mapping[str, Sequence[str]] = {
+    "policy": list(dict.fromkeys((*POLICIES, *SCHEDULERS))),
+    "shed": ["none", *(f"{mode}:{each}" for mode in get_args(Mode)[1:] for each in MANAGERS if each != "none")],
+}
+"""What may be chosen by name."""
 _PATIENCE = 120.0
 _MEEK = 10
 """How much the process lets others go first."""
@@ -25,7 +35,9 @@ class Oracle:
 
     async def predict(self, asked: Mapping[str, str]) -> dict[str, Any]:
         """The prediction that `headgate whatif` makes; what it complains about is an error here too."""
-        found: dict[str, Any] = json.loads(await self._asked("whatif", asked, "--json"))
+        with TemporaryDirectory() as folder:
+            more = _more(asked, Path(folder))
+            found: dict[str, Any] = json.loads(await self._asked("whatif", asked, "--json", *more))
         return found
 
     async def explain(self, asked: Mapping[str, str]) -> dict[str, Any]:
@@ -60,3 +72,17 @@ class Oracle:
             said = err.decode(errors="replace").strip().removeprefix("error: ")
             raise InputError("a run can answer that", said or "no answer", f"See headgate {command} --help.")
         return out.decode(errors="replace")
+
+
+def _more(asked: Mapping[str, str], folder: Path) -> list[str]:
+    """The option of a query more, which the command reads from a file."""
+    query = {key: asked[key] for key in ("like", "class") if asked.get(key)}
+    name = asked.get("name")
+    if not name:
+        if query:
+            raise InputError("a query more has a name", "none", "Name it as no other query is.")
+        return []
+    file = folder / "more.yaml"
+    # Any JSON is YAML too.
+    file.write_text(json.dumps({"queries": {name: query}}))
+    return [f"--add-query={file}"]

@@ -105,11 +105,13 @@ def _shot(page: "Page", address: str, file: Path, question: tuple[str, str, str]
 
 
 def _smaller(file: Path) -> None:
-    """A third of the size, in colours that hardly differ: none that is used anywhere is left out."""
+    """A third of the size, in colours that hardly differ: none that is used anywhere, or much, is left out."""
     from PIL import Image  # noqa: PLC0415 - matplotlib brings it along
 
     with Image.open(file) as picture:
-        found = picture.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        found = picture.convert("RGB").quantize(
+            256, method=Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
+        )
     found.save(file, optimize=True)
 
 

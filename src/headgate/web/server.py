@@ -1,5 +1,6 @@
 """The server: a thread of the engine's process that answers on a port of this machine."""
 
+import asyncio
 import errno
 import secrets
 import socket
@@ -16,27 +17,29 @@ from headgate.web.watch import Watch
 
 _NEXT = 50
 """Ports that are tried, one after the other, where the first is taken."""
+_LEAST = 8
+"""Characters of a token, which whoever may reach the port can try to guess."""
 
 
 class Server:
     """Serves the pages of an engine until it is closed. Changes need its token."""
 
     def __init__(self, served: Served, host: str, port: int, token: str | None = None) -> None:
-        self.token = secrets.token_urlsafe(16) if token is None else token
+        self.token = secrets.token_urlsafe(16) if token is None else hard(token)
         self._socket = bound(host, port)
         self.port: int = self._socket.getsockname()[1]
         self.address = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
         self._watch = Watch(served)
-        self._pages = Pages(served, self._watch, self.token)
         config = uvicorn.Config(
-            self._pages.app([host]),
+            Pages(served, self._watch, self.token).app([host]),
             log_config=None,
             access_log=False,
             lifespan="off",
             server_header=False,
+            date_header=False,
             timeout_graceful_shutdown=1,
         )
-        self._server = uvicorn.Server(config)
+        self._server = _Quiet(config)
         sockets = [self._socket]
         self._thread = threading.Thread(target=lambda: self._server.run(sockets), name="headgate-web", daemon=True)
 
@@ -49,12 +52,15 @@ class Server:
     @property
     def closed(self) -> bool:
         """Whether it answers no more."""
-        return self._pages.over
+        return self._watch.over
 
     def close(self) -> None:
         """Answer no more."""
-        self._pages.over = self._server.should_exit = True
+        if self.closed:
+            return
+        # Pages end by themselves once nobody looks any more.
         self._watch.close()
+        self._server.end()
         if self._thread.is_alive():
             self._thread.join()
         self._socket.close()
@@ -66,6 +72,33 @@ class Server:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def hard(token: str) -> str:
+    """A token that is hard to guess, as far as its length says."""
+    if len(token) < _LEAST:
+        # What was given is a secret, however short.
+        got = f"{len(token)}" if token else "an empty one"
+        raise InputError(f"a token has {_LEAST} characters or more", got, "Give a longer one, or none: it is random.")
+    return token
+
+
+class _Quiet(uvicorn.Server):
+    """Does nothing while nobody asks: others look ten times a second whether to end, and what the time is."""
+
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    async def main_loop(self) -> None:
+        """Wait for the end."""
+        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
+        if not await self.on_tick(0):
+            await self._ended.wait()
+
+    def end(self) -> None:
+        """Answer no more, from another thread; nothing if the server has given up already."""
+        self.should_exit = True
+        if self._loop and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._ended.set)
 
 
 def bound(host: str, port: int, tries: int = _NEXT) -> socket.socket:

@@ -5,14 +5,16 @@ sets of labels of a metric and throw the rest together, which a thousand queries
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.sdk.metrics.export import (
     AggregationTemporality,
     Gauge,
+    HistogramDataPoint,
     Metric,
     MetricExporter,
     MetricsData,
@@ -21,17 +23,20 @@ from opentelemetry.sdk.metrics.export import (
     ScopeMetrics,
     Sum,
 )
+from opentelemetry.sdk.metrics.export import Histogram as Buckets
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from headgate import __version__
 from headgate.engine.status import Snapshot
-from headgate.web.metrics import METRICS, Described
+from headgate.monitor.responses import BOUNDS
+from headgate.web.metrics import HISTOGRAMS, METRICS, Described, Histogram, Spread
 
 _NANOS = 1_000_000_000
 _PATIENCE = 5.0
 """Seconds that the last push may take; an engine that stops does not wait for somebody who does not answer."""
 _NAME = "headgate"
+_UNKNOWN: Any = None
 
 
 class Points:
@@ -53,6 +58,7 @@ class Points:
         # What is not there any more is forgotten.
         self._last, self._counted = self._counted, {}
         metrics = [made for each in METRICS if (made := self._metric(each, found, at))]
+        metrics += [made for each in HISTOGRAMS if (made := self._histogram(each, found, at))]
         self._before = at
         return MetricsData([ResourceMetrics(self._resource, [ScopeMetrics(self._scope, metrics, "")], "")])
 
@@ -73,6 +79,16 @@ class Points:
             ]
             data = Sum(points, AggregationTemporality.CUMULATIVE, is_monotonic=True)
         return Metric(each.full_name, each.help, "", data)
+
+    def _histogram(self, each: Spread, found: Snapshot, at: int) -> Metric | None:
+        """A histogram, if there is any value of it."""
+        began = at - int(found.elapsed * _NANOS)
+        points = [
+            _point(seen, _named(each, labels), self._since((each.name, *labels), seen.n, began), at)
+            for labels, seen in each.read(found)
+        ]
+        data = Buckets(points, AggregationTemporality.CUMULATIVE)
+        return Metric(each.full_name, each.help, "", data) if points else None
 
     def _since(self, series: tuple[str, ...], value: float, began: int) -> int:
         """When a counter began."""
@@ -136,5 +152,11 @@ class Telemetry:
         self._exporter.export(self._points.made(self._latest()))
 
 
-def _named(each: Described, labels: Sequence[str]) -> dict[str, str]:
+def _point(seen: Histogram, labels: Mapping[str, str], since: int, at: int) -> HistogramDataPoint:
+    """A histogram at a time. Each bucket has its own values; of the least and the greatest nothing is known."""
+    counts = [more - less for less, more in pairwise((0, *seen.below, seen.n))]
+    return HistogramDataPoint(labels, since, at, seen.n, seen.total, counts, BOUNDS, _UNKNOWN, _UNKNOWN)
+
+
+def _named(each: Described | Spread, labels: Sequence[str]) -> dict[str, str]:
     return dict(zip(each.labels, labels, strict=True))

@@ -1,5 +1,7 @@
 // Changes: what is asked of the engine, with the token that whoever runs it has.
 
+import { h, put } from "./dom.js";
+
 const dialog = document.getElementById("token");
 const field = document.getElementById("token-value");
 const toast = document.getElementById("toast");
@@ -36,6 +38,19 @@ export async function ask(path, values = {}) {
     if (answer.status !== 403) return null;
     sessionStorage.removeItem("token");
   }
+}
+
+// One button that pauses what runs, and has what is paused or has failed go on; `show` is told the state.
+export function pausing(path, name = "") {
+  let what = "pause";
+  const element = h("button", { type: "button", onclick: () => change(`${path}/${what}`) }, "pause");
+  const show = (state) => {
+    what = ["paused", "failed"].includes(state) ? "resume" : "pause";
+    put(element, `${what} ${name}`.trim());
+    element.disabled = state === "ended";
+  };
+  show();
+  return { element, show };
 }
 
 export const change = async (path, values) => (await ask(path, values)) !== null;

@@ -13,6 +13,8 @@ function scaled(value, units) {
 export const count = (value) => scaled(value, [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"], [1e12, "T"]]);
 export const size = (value) => scaled(value, [[1, " B"], [1e3, " kB"], [1e6, " MB"], [1e9, " GB"], [1e12, " TB"]]);
 export const share = (value) => (Number.isFinite(value) ? `${(100 * value).toFixed(0)} %` : UNKNOWN);
+// A share that may be many times the whole: 171 %, 569×.
+export const times = (value) => (value >= 10 ? `${count(value)}×` : share(value));
 export const number = (value) => (Number.isFinite(value) ? Number(value.toPrecision(3)).toString() : UNKNOWN);
 export const words = (value) => value ?? UNKNOWN;
 
@@ -28,7 +30,19 @@ export function span(seconds) {
 }
 
 // A point in time, as the clock on the wall shows it.
-export const clock = (seconds) => new Date(1000 * seconds).toLocaleTimeString();
+const DAY = { hourCycle: "h23" };
+export const clock = (seconds) => new Date(1000 * seconds).toLocaleTimeString([], DAY);
+
+// The same to the hundredth of a second, for runs.
+const INSTANT = { ...DAY, hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 2 };
+export const instant = (seconds) => new Date(1000 * seconds).toLocaleTimeString([], INSTANT);
+
+// The same with its day, unless that is today.
+export function moment(seconds) {
+  if (seconds === null || seconds === undefined) return UNKNOWN;
+  const [at, today] = [new Date(1000 * seconds), new Date()];
+  return at.toDateString() === today.toDateString() ? at.toLocaleTimeString([], DAY) : at.toLocaleString([], DAY);
+}
 
 // Any value of a row of which only the name is known.
 export function value(name, given) {
@@ -38,7 +52,7 @@ export function value(name, given) {
   if (typeof given !== "number") return String(given);
   if (given > 1e9 && /time|at$|since|read|watermark/.test(name)) return clock(given);
   if (/age$|wait|every|seconds|period|took|stride|window|deadline|demand|finish|worst/.test(name)) return span(given);
-  if (/share|ratio|fresh|perceived|accesses|kept|planned/.test(name)) return share(given);
+  if (/share|ratio$|fresh|perceived|accesses|kept|planned/.test(name)) return share(given);
   if (name === "bytes") return size(given);
   return Number.isInteger(given) ? count(given) : number(given);
 }

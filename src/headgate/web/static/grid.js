@@ -6,6 +6,7 @@ const AROUND = 8;
 
 export class Grid {
   // A column: key, label, format; `words` for text, `state` for a badge, `href` for a link; `title` explains it.
+  // Cells of a column that `wraps` are shown whole, or on one line, as one clicks on them.
   constructor(columns, { sort = columns[0].key, down = false, rowState = null, empty = "Nothing here." } = {}) {
     this.columns = columns;
     this.sort = { key: sort, down };
@@ -26,7 +27,7 @@ export class Grid {
   }
 
   update(records) {
-    this.records = records;
+    this.records = [...records];
     this.#order();
   }
 
@@ -86,7 +87,15 @@ export class Grid {
       if (column.state) return badge();
       return column.href ? h("a", null) : h("span", null);
     });
-    const row = h("tr", null, cells.map((cell, i) => h("td", { class: this.columns[i].words || this.columns[i].state ? "words" : null }, cell)));
+    const whole = () => {
+      this.table.classList.toggle("whole");
+      this.height = undefined;
+      this.#draw();
+    };
+    const row = h("tr", null, cells.map((cell, i) => {
+      const { words, state, wraps } = this.columns[i];
+      return h("td", { class: [(words || state) && "words", wraps && "wraps"].filter((each) => each).join(" ") || null, onclick: wraps && whole }, cell);
+    }));
     this.lines.push({ row, cells });
     this.below.before(row);
   }
@@ -101,7 +110,9 @@ export class Grid {
         const href = column.href(record);
         if (cells[i].getAttribute("href") !== href) cells[i].setAttribute("href", href);
       }
-      if (column.words && given !== null && given !== undefined && cells[i].title !== String(given)) cells[i].title = String(given);
+      // A row that was another's before still has its title.
+      const title = column.words ? String(given ?? "") : "";
+      if (cells[i].title !== title) cells[i].title = title;
     });
   }
 }

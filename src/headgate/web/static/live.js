@@ -1,4 +1,4 @@
-// What the engine says, as it says it: parts as maps of records by key, logs as arrays. Connects again by itself.
+// What the engine says, as it says it: parts as records, which come column by column, logs as arrays. Connects again by itself.
 
 const LONGEST_SILENCE = 15000;
 const MOST = { runs: 5000, history: 600, refused: 100 };
@@ -10,7 +10,7 @@ export class Live {
     this.source = null;
     this.asked = "";
     this.parts = {};
-    this.last = performance.now();
+    this.last = this.opened = performance.now();
     setInterval(() => this.#check(), 2000);
     // A page that nobody sees does not ask.
     document.addEventListener("visibilitychange", () => (document.hidden ? this.source?.close() : this.#open()));
@@ -22,7 +22,7 @@ export class Live {
   }
 
   records(part) {
-    return this.parts[part] instanceof Map ? [...this.parts[part].values()] : [];
+    return this.parts[part]?.records ?? [];
   }
 
   log(name) {
@@ -31,33 +31,44 @@ export class Live {
 
   #open() {
     this.source?.close();
-    this.last = performance.now();
-    this.source = new EventSource(`/live?of=${this.asked}`);
-    this.source.onmessage = (event) => this.#take(JSON.parse(event.data));
+    this.opened = performance.now();
+    const source = new EventSource(`/live?of=${this.asked}`);
+    source.onmessage = (event) => this.#take(source, event.data);
+    this.source = source;
   }
 
   #check() {
-    const silent = performance.now() - this.last > LONGEST_SILENCE;
+    const silent = performance.now() - Math.max(this.last, this.opened) > LONGEST_SILENCE;
     if (!document.hidden && (silent || this.source?.readyState === EventSource.CLOSED)) this.#open();
   }
 
-  #take(message) {
+  // What cannot be read is no news: the check connects again, and everything comes anew.
+  #take(source, text) {
+    try {
+      this.#learn(JSON.parse(text));
+    } catch (error) {
+      console.error(error);
+      source.close();
+      return;
+    }
     this.last = performance.now();
-    this.time = message.time;
+    this.hear();
+  }
+
+  #learn(message) {
     if (!message.new) this.parts = {};
     for (const [name, given] of Object.entries(message)) {
       if (Array.isArray(given)) this.parts[name] = [...this.log(name), ...given].slice(-MOST[name]);
       else if (given && typeof given === "object") this.#merge(name, given);
     }
-    this.hear();
+    this.time = message.time;
   }
 
-  #merge(name, { columns, rows, gone }) {
-    const part = (this.parts[name] ??= new Map());
-    if (columns) part.columns = columns;
-    for (const key of gone) part.delete(key);
-    for (const [key, row] of Object.entries(rows)) {
-      part.set(key, Object.fromEntries(part.columns.map((column, i) => [column, row[i]])));
-    }
+  // Columns in which something has changed; where there are other rows, all of them come, with new names.
+  #merge(name, news) {
+    const columns = news.name ? news : { ...this.parts[name].columns, ...news };
+    const [keys, values] = [Object.keys(columns), Object.values(columns)];
+    const records = columns.name.map((_, i) => Object.fromEntries(keys.map((key, k) => [key, values[k][i]])));
+    this.parts[name] = { columns, records };
   }
 }

@@ -37,22 +37,47 @@ function go() {
     current ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
   });
   place.append(h("h1", null, chosen.title));
+  // The header, which stays, would hide the beginning of the page.
+  scrollTo(0, 0);
   page = chosen.mount(place, live, rest && decodeURIComponent(rest));
   live.follow(["classes", ...chosen.parts]);
 }
 
-const TOTALS = ["policy", "running for", "lanes busy", "tuples/s", "queries", "pending", "oldest wait", "results", "QoS", "dropped", "rejected"];
-const cells = TOTALS.map((name) => h("div", null, h("span", { class: "label" }, name), h("strong", null, "–")));
-document.getElementById("totals").append(...cells);
+// What needs somebody comes first, and only if there is any of it.
+const TROUBLES = [
+  ["failed queries", "that are stopped because their runs fail", "#/queries/state=failed", "failed"],
+  ["failed streams", "that are read no more", "#/streams", "failed_streams"],
+  ["failed tables", "that could not be read", "#/tables", "failed_tables"],
+  ["late deadlines", "queries whose windows miss their deadline", "#/deadlines", "late_deadlines"],
+  ["trying again", "queries whose last run failed", "#/queries/state=trying", "trying"],
+];
+const TOTALS = [
+  ["policy", "by what the next run is chosen", (all) => all.policy],
+  ["load management", "who says what is dropped: how classes share the time, and the load manager", (all) => all.shedding ?? "none"],
+  ["running for", "since the policy began", (all) => span(all.elapsed)],
+  ["lanes busy", "part of the lanes' time of the last ten seconds", (all) => share(all.busy)],
+  ["tuples/s", "that come, in all streams", (all) => count(all.rate)],
+  ["queries", "that are registered", (all) => count(all.queries)],
+  ["pending tuples", "that wait, counted for each query that they wait for", (all) => count(all.pending)],
+  ["oldest wait", "how long the oldest of them waits", (all) => span(all.oldest_wait)],
+  ["results", "since the policy began", (all) => count(all.results)],
+  ["QoS", "what results were worth by QoS graphs, on average over the queries that have one", (all) => share(all.qos)],
+  ["dropped so far", "tuples, counted for each query that they were dropped for", (all) => count(all.shed)],
+  ["rejected", "rows that could not be read", (all) => count(all.rejected)],
+];
+const cell = (name, title, value, attributes) => h("div", { title, ...attributes }, h("span", { class: "label" }, name), value);
+const troubles = TROUBLES.map(([name, title, href]) => cell(name, title, h("a", { href, class: "bad" }), { hidden: true }));
+const cells = TOTALS.map(([name, title]) => cell(name, title, h("strong", null, "–")));
+document.getElementById("totals").append(...troubles, ...cells);
 
 function update() {
   const [all] = live.records("totals");
   learn(live.records("classes").map((each) => each.name));
-  const shown = [
-    all.policy, span(all.elapsed), share(all.busy), count(all.rate), count(all.queries), count(all.pending),
-    span(all.oldest_wait), count(all.results), share(all.qos), count(all.shed), count(all.rejected),
-  ];
-  shown.forEach((text, i) => put(cells[i].lastChild, text));
+  TROUBLES.forEach(([, , , field], i) => {
+    troubles[i].hidden = !all[field];
+    put(troubles[i].lastChild, count(all[field]));
+  });
+  TOTALS.forEach(([, , said], i) => put(cells[i].lastChild, said(all)));
   tell();
   page.update();
 }

@@ -1,7 +1,7 @@
 // Queries with a deadline: how many of their windows were in time, over how much of their tuples, and why not; and who
-// was refused.
+// was refused, or taken in with less.
 
-import { h } from "../dom.js";
+import { h, put } from "../dom.js";
 import { clock, count, number, share, span, words } from "../format.js";
 import { Grid } from "../grid.js";
 import { link } from "./queries.js";
@@ -12,8 +12,9 @@ const COLUMNS = [
   { key: "stride", label: "every", format: span },
   { key: "deadline", label: "due in", format: span, title: "from the end of the window" },
   { key: "weight", label: "weight", format: number },
-  { key: "iterations", label: "done", format: count },
+  { key: "iterations", label: "due", format: count, title: "windows that are done or should be" },
   { key: "missed", label: "missed", format: count },
+  { key: "recent_missed", label: "missed now", format: share, title: "part of the windows that ended in the last ten seconds; of the last that did if none has" },
   { key: "useful", label: "useful", format: count, title: "in time, over enough of the window to say something" },
   { key: "planned", label: "planned", format: share, title: "share of a window that is kept now" },
   { key: "kept", label: "kept", format: share, title: "share of the tuples that was kept" },
@@ -27,6 +28,7 @@ const COLUMNS = [
 const REFUSED = [
   { key: "time", label: "asked at", format: clock, words: true },
   { key: "name", label: "query", words: true },
+  { key: "answer", label: "answer", words: true },
   { key: "why", label: "why, and what would fit", words: true },
 ];
 
@@ -35,19 +37,18 @@ export default {
   parts: ["deadlines", "refused"],
   mount(root, live) {
     const grid = new Grid(COLUMNS, { rowState: (row) => row.state, empty: "No query has a deadline." });
-    const refused = new Grid(REFUSED, { sort: "time", down: true, empty: "Nobody was refused since somebody watches." });
-    root.append(grid.element, h("h2", null, "Refused"), refused.element);
+    const refused = new Grid(REFUSED, { sort: "time", down: true, empty: "No query was refused, or taken in with less, since the dashboard was started." });
+    const load = h("p", { class: "note" });
+    root.append(grid.element, load, h("h2", null, "Refused, or taken in with less"), refused.element);
     return {
       update() {
-        grid.update(live.records("deadlines").map((row) => ({ ...row, state: fares(row) })));
-        refused.update(live.log("refused").map(([time, name, why]) => ({ time, name, why })));
+        const rows = live.records("deadlines");
+        const asked = rows.reduce((sum, row) => sum + (row.demand ?? 0) / row.stride, 0);
+        put(load, rows.length ? `They ask for ${share(asked)} of a lane's time with nothing dropped; one lane serves them all.` : "");
+        grid.update(rows);
+        refused.update(live.log("refused").map(([time, name, answer, why]) => ({ time, name, answer, why })));
       },
       unmount: () => [grid, refused].forEach((each) => each.remove()),
     };
   },
 };
-
-function fares({ iterations, missed }) {
-  if (!iterations) return "waiting";
-  return missed === 0 ? "on time" : missed > 0.1 * iterations ? "late" : "slipping";
-}

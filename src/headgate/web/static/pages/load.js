@@ -2,14 +2,14 @@
 
 import { Lines } from "../charts.js";
 import { h } from "../dom.js";
-import { number, share } from "../format.js";
+import { number, share, times, words } from "../format.js";
 import { Grid } from "../grid.js";
 
 const CHARTS = [
-  ["share of the time", 3, { format: "0%", top: 1, height: 220 }],
-  ["dropped, part of the tuples", 4, { format: "0%", top: 0.1, height: 220 }],
-  ["load against headroom", 5, { format: "0%", top: 1, height: 220 }],
-  ["headroom, lanes", 6, { format: "0.[00]", height: 220 }],
+  ["share of the time", 3, { format: share, top: 1, height: 220 }],
+  ["dropped, part of the tuples", 4, { format: share, top: 0.1, height: 220 }],
+  ["load against headroom, up to 400 %", 5, { format: share, top: 1, most: 4, height: 220 }],
+  ["headroom, lanes", 6, { format: number, height: 220 }],
 ];
 const COLUMNS = [
   { key: "name", label: "class", words: true },
@@ -17,9 +17,10 @@ const COLUMNS = [
   { key: "priority", label: "priority", format: number },
   { key: "share", label: "share", format: share },
   { key: "headroom", label: "headroom", format: number, title: "seconds of work per second" },
-  { key: "usage", label: "load", format: share, title: "offered load against headroom" },
+  { key: "usage", label: "load", format: times, title: "offered load against headroom" },
   { key: "drop", label: "dropped now", format: share },
   { key: "kept", label: "kept so far", format: share },
+  { key: "order", label: "why", words: true, wraps: true, format: words, title: "how the load manager comes to what is dropped: its formula, and the numbers in it. The letters are explained in the documentation; a click on a cell shows all of it" },
 ];
 
 export default {

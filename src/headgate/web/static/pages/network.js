@@ -35,7 +35,7 @@ export default {
       const fused = units.filter((node) => node.kernel).length;
       const riding = units.reduce((sum, node) => sum + node.riding, 0);
       const rest = found.unlisted ? `; ${found.unlisted} queries are not listed` : "";
-      put(said, `${units.reduce((sum, node) => sum + node.count, 0)} units, ${fused} drawn in bold run in the kernel; ${riding} queries ride with another class${rest}`);
+      put(said, `${units.reduce((sum, node) => sum + node.count, 0)} units, ${fused} drawn in bold run in the kernel${riding ? `; ${riding} queries ride with another class` : ""}${rest}`);
     };
     return {
       update() {
@@ -59,7 +59,8 @@ function drawn({ nodes, edges }) {
   const heads = HEADS.map((text, i) => svg("text", { x: i * WIDE + 10, y: 14, class: "head" }, text));
   const boxes = places.map(({ node }) => box(node, at.get(node.id)));
   const size = { viewBox: `0 0 ${(width - 1) * WIDE + BOX + 20} ${(height + 0.5) * HIGH + 30}` };
-  const pixels = { width: (width - 1) * WIDE + BOX + 20, height: (height + 0.5) * HIGH + 30 };
+  const natural = (width - 1) * WIDE + BOX + 20;
+  const pixels = { style: `width: 100%; min-width: ${natural}px; max-width: ${1.7 * natural}px; height: auto` };
   return svg("svg", { ...size, ...pixels, class: "network", role: "img", "aria-label": "The network of queries" }, heads, lines, boxes);
 }
 

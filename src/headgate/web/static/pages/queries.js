@@ -10,12 +10,14 @@ const COLUMNS = [
   { key: "name", label: "query", words: true, href: link },
   { key: "cls", label: "class", words: true },
   { key: "state", label: "state", state: true },
-  { key: "pending", label: "pending", format: count, title: "tuples that wait" },
+  { key: "pending", label: "pending tuples", format: count, title: "that wait for it" },
   { key: "oldest_wait", label: "waits", format: span, title: "how long the oldest of them waits" },
   { key: "results", label: "results", format: count },
-  { key: "response_p50", label: "p50", format: span, title: "response time" },
-  { key: "response_p99", label: "p99", format: span, title: "response time" },
-  { key: "slack", label: "slack", format: span, title: "delay target less p99" },
+  { key: "recent_p50", label: "p50", format: span, title: "response time of the last ten seconds, or of what came last" },
+  { key: "recent_p99", label: "p99", format: span, title: "response time of the last ten seconds, or of what came last" },
+  { key: "target", label: "target", format: span, title: "the delay target of its class, or its deadline" },
+  { key: "slack", label: "slack", format: span, title: "target less p99 of the last ten seconds" },
+  { key: "response_p99", label: "p99 so far", format: span, title: "response time since the policy began" },
   { key: "qos", label: "QoS", format: share, title: "what results were worth by the QoS graph" },
   { key: "kept", label: "kept", format: share, title: "share of the tuples that was not dropped" },
   { key: "shed", label: "dropped", format: count },
@@ -46,7 +48,11 @@ export default {
       const all = live.records("queries");
       offer(cls, new Set(all.map((row) => row.cls)));
       offer(state, new Set(all.map((row) => row.state)));
-      if (wanted && all.length) [cls.value, wanted] = [wanted, null];
+      if (wanted && all.length) {
+        const [name, one] = wanted.startsWith("state=") ? [state, wanted.slice(6)] : [cls, wanted];
+        offer(name, [one]);
+        [name.value, wanted] = [one, null];
+      }
       const text = search.value.toLowerCase();
       const some = all.filter(
         (row) => (!cls.value || row.cls === cls.value) && (!state.value || row.state === state.value) && row.name.toLowerCase().includes(text),

@@ -12,8 +12,10 @@ const COLUMNS = [
   { key: "perceived", label: "joins see", format: share, title: "how much of what queries look up is likely to be as at the source" },
   { key: "hourly", label: "changes/h", format: count, title: "of all parts, as learned" },
   { key: "accesses", label: "lookups", format: share, title: "the share of all lookups that are in this table" },
-  { key: "every", label: "refreshed every", format: span },
-  { key: "refreshes", label: "refreshes", format: count },
+  { key: "every", label: "looked at every", format: span },
+  { key: "max_age", label: "at most", format: span, title: "how old it is to become" },
+  { key: "allowed_age", label: "allowed", format: span, title: "how old it becomes instead, as the budget allows no more refreshes" },
+  { key: "refreshes", label: "refreshes", format: count, title: "and looks at a version that had not changed, which take a tenth of one from the budget" },
   { key: "changed", label: "changed", format: count, title: "refreshes that found something new" },
   { key: "failures", label: "failed", format: count },
   { key: "parts", label: "parts", format: count },
@@ -42,7 +44,8 @@ export default {
 
 const hourly = (rate) => (rate === null || rate === undefined ? null : 3600 * rate);
 
-function said({ policy, budget, unit, period, used, allowed, perceived }) {
+function said({ policy, budget, unit, period, used, allowed, perceived, gain }) {
   const amount = unit === "bytes" ? size(budget) : `${count(budget)} refreshes`;
-  return `by ${policy}: ${amount} in ${span(period)} · ${share(allowed ? used / allowed : NaN)} used · joins see ${share(perceived)} fresh`;
+  const more = gain === null ? "" : ` · one more ${unit === "bytes" ? "MB" : "refresh"} a minute would add ${(100 * gain).toFixed(1)} points`;
+  return `by ${policy}: ${amount} in ${span(period)} · ${share(allowed ? used / allowed : NaN)} used · joins see ${share(perceived)} fresh${more}`;
 }
