@@ -105,7 +105,7 @@ def test_a_run_that_follows_the_cost_model_is_predicted_without_error(tmp_path, 
     assert (measured["waiting"] > 0) == (until < math.inf)
     for parts in (lambda d: d, lambda d: d["classes"]["boards"], lambda d: d["units"]["both"]):
         for name, value in parts(measured).items():
-            if not isinstance(value, dict):
+            if value is not None and not isinstance(value, dict):
                 assert parts(own)[name] == pytest.approx(value, rel=1e-6), name
 
 
@@ -166,10 +166,10 @@ def test_policies_go_with_a_recorded_run_only():
     assert "a scenario names its policies" in result.stderr
 
 
-@pytest.mark.parametrize(("content", "said"), [(None, "state folder has its record.jsonl"), ("", "an empty file")])
+@pytest.mark.parametrize(("content", "said"), [(None, "state folder has its record"), ("", "an empty file")])
 def test_a_folder_without_a_record_is_one_line_on_stderr(tmp_path, content, said):
     if content is not None:
-        (tmp_path / NAME).write_text(content)
+        (tmp_path / "record.jsonl").write_text(content)
     result = headgate("sim", "--from-run", tmp_path, "--json")
     assert result.exit_code == 2
     assert said in result.stderr

@@ -127,7 +127,7 @@ APPS = {1: LatencyGraph(((0, 5), (1, 5), (3, 3), (4, 0))), 2: LatencyGraph(((0, 
     [(1, 1.5, 2, 2, 32), (1, 0.5, 1, 1, 41), (1, 3.5, 1, 4, 11), (2, 1.5, 4, 2, 34), (2, 2.5, 3, 2, 33)],
 )
 def test_cells_of_two_graphs(app, latency, slack, slope, cell):
-    found, _ = Table.of(APPS[app], FOUR).look(latency)
+    found, *_ = Table.of(APPS[app], FOUR).look(latency)
     row, column = divmod(found, FOUR.columns)
     assert (column + 1, 4 - row, 10 * (row + 1) + column + 1) == (slack, slope, cell)
 

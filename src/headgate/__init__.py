@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from headgate.engine import sink, source, table
     from headgate.engine.engine import Engine
+    from headgate.engine.served import Deadlines
     from headgate.engine.shedding import Shed
-    from headgate.engine.timekeeper import Deadlines
     from headgate.errors import HeadgateError, InputError
     from headgate.model.qos import LatencyGraph, LossGraph, ValueGraph
     from headgate.policy.trains import Train
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Deadlines": "headgate.engine.timekeeper",
+    "Deadlines": "headgate.engine.served",
     "Engine": "headgate.engine.engine",
     "HeadgateError": "headgate.errors",
     "InputError": "headgate.errors",

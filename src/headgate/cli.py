@@ -123,7 +123,7 @@ def _replay(folder: Path, policies: str | None, *, as_json: bool) -> None:
         return
     console, began = stdout(), recorded.began
     lanes = f"{began.lanes} lane{'s' if began.lanes > 1 else ''}"
-    console.print(Text(f"{recorded.path}: {recorded.ended - began.time:,.1f} s on {lanes}", style="bold"))
+    console.print(Text(f"{recorded.path}: {recorded.ended - recorded.since:,.1f} s on {lanes}", style="bold"))
     console.print(overview(found))
     console.print(legend(found), style="dim")
     if classes := by_class(found):

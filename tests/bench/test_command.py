@@ -58,6 +58,7 @@ ROWS = {
     "whatif": [
         {
             "load": "bursts",
+            "round": 1,
             "way": "dilos",
             "cls": "alerts",
             "measured": CASE,
@@ -135,9 +136,19 @@ ROWS = {
             "queries": [0.75, 0.9999],
             "units": 10,
             "decisions": 4321,
+            "runs": 4322,
             "choosing": 45e-6,
+            "deciding": 0.00012,
         },
-        {"load": "many queries", "way": "slope-slack", "units": 300, "decisions": 987, "choosing": 0.0021},
+        {
+            "load": "300 queries over 1 stream",
+            "way": "slope-slack",
+            "units": 300,
+            "decisions": 987,
+            "runs": 986,
+            "choosing": 0.0021,
+            "deciding": 0.0034,
+        },
     ],
     "freshness": [
         {
@@ -203,6 +214,10 @@ ROWS = {
         },
         {"part": "load", "cores": 2, "before": 0.4, "after": 3.5},
     ],
+    "balance": [
+        {"way": "balanced", "class": "bronze", "before": 0.4, "after": 0.25, "lost": 0, "twice": 7},
+        {"way": "balanced", "query": "gold_1", "from": "a", "to": "b", "at": 12.5, "why": "gain = 0.3"},
+    ],
     "nodes": [{"query": "large_0", "results": 1234, "lost": 0, "twice": 7, "instances": 3}],
     "moves": [
         {
@@ -219,6 +234,8 @@ ROWS = {
     "ui": [
         {**PLAYED, "round": 1, "served": True, "messages": 24, "longest_gap": 0.75, "bytes": 1_200_000},
         {**PLAYED, "round": 1, "served": False, "cpu": 3.0},
+        {"of": "driver", "lost": 1.234, "low": -0.5, "high": 2.961, "pairs": 30},
+        {"sorts": 34, "longest_sort": 31.2, "longest_search": 17.9},
     ],
     "commits": [
         {"part": "append", "sync": False, "tuples": 1000, "per_second": 1234.0},
@@ -287,18 +304,42 @@ ROWS = {
     ],
 }
 SHOWN = {
-    "whatif": ["bursts", "dilos", "alerts", "250 ms", "260 ms", "750 ms", "12 %", "13 %"],
+    "whatif": ["bursts", "dilos", "2", "alerts", "250 ms", "260 ms", "750 ms", "12 %", "13 %"],
     "freshness": ["500,000", "exact", "3.2 s", "0.8312", "50 groups", "2.5 s", "0.8201", "0.0111"],
     "fresh-tables": ["profile", "2", "9.9k", "52 %", "58 %", "49 %", "31", "45.0 ms"],
     "deadlines": ["lrm+", "140 %", "3.0k", "96", "2.0 %", "97 %", "31 %", "250 ms", "it does not fit", "600 ms"],
     "overload": ["constant load", "3×", "300 ms", "100 %", "120", "hog load", "25 %", "on time after", "4.5 s"],
-    "qos": ["fluctuating overload", "32.1k", "0.877", "1.000", "34 %", "87.0 ms", "45.0 µs", "300", "987", "2.1 ms"],
+    "qos": [
+        "fluctuating overload",
+        "32.1k",
+        "0.877",
+        "1.000",
+        "34 %",
+        "87.0 ms",
+        "45.0 µs",
+        "300 queries over 1 stream",
+        "987",
+        "986",
+        "2.1 ms",
+    ],
     "sim": ["20,000", "40,000", "1×", "–"],
     "engine": ["20.0 ms", "2.5×", "400 µs", "2,200,000", "7,500", "610 ms", "0.4"],
     "channels": ["65,536", "400 µs", "1.1 ms", "2.3 ms", "35.0 ms"],
+    "balance": ["balanced", "bronze", "40 %", "25 %", "0", "7", "gold_1", "a", "b", "12.5 s", "gain = 0.3"],
     "nodes": ["large_0", "1.2k", "0", "7", "3"],
     "moves": ["join", "UniMiCo", "321", "15.5 ms", "250 ms", "1.2 s", "5"],
-    "ui": ["20,000", "4.25 s", "3.00 s", "19.5 ms", "750 ms", "1.2 MB", "–"],
+    "ui": [
+        "20,000",
+        "4.25 s",
+        "3.00 s",
+        "19.5 ms",
+        "750 ms",
+        "1.2 MB",
+        "–",
+        "the driver's process",
+        "1.23 %",
+        "-0.50 % and 2.96 %",
+    ],
     "commits": ["1,234", "shared parquet", "15.5 ms", "6,451", "100,000", "1.2 s", "250 µs", "3,999"],
     "kernel": ["50,000", "16.5 ms", "330 ms", "20×", "2.0 ms", "900 µs"],
     "many-queries": ["7.1 ms", "19.5 ms", "11,500", "4.25", "1.2 GB", "400,000", "not installed"],

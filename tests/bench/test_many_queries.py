@@ -110,7 +110,7 @@ def test_response_times_are_those_of_results_whose_tuples_came_after_the_warm_up
 
 
 def test_what_the_children_of_a_process_use_counts():
-    work = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(20_000_000))']); input()"
+    work = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(60_000_000))']); input()"
     with subprocess.Popen([sys.executable, "-c", work], stdin=subprocess.PIPE) as parent:
         limit = time.time() + 30
         while (found := used(parent.pid)) is not None and found.cpu < 0.2 and time.time() < limit:

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from headgate.bench.recorded import Growing, Ran
+from headgate.bench.recorded import Ran
 from headgate.demo.market import CLASSES, queries
 from headgate.demo.report import document, rows, summary, write
 from headgate.demo.rounds import SECONDS, STEPS, WAYS, Fared, Look, Outcome, Round, arrivals, load_at
@@ -74,13 +74,7 @@ def test_a_class_without_results_has_a_row_and_is_drawn(outcome, tmp_path):
     assert write(found, tmp_path).exists()
 
 
-def test_a_record_is_read_as_it_grows_and_its_torn_end_later(tmp_path):
-    record = tmp_path / "record.jsonl"
-    ran = {"unit": "u", "finished": 12.0, "results": 2, "response": [3.0, 2.0, 5.0]}
-    lines = [json.dumps({"planned": {"unit": "u", "cls": "alerts"}}), json.dumps({"ran": ran})]
-    record.write_text("\n".join([*lines, lines[1][:20]]))
-    growing = Growing(record)
-    assert growing.ran(10.0) == {"alerts": [Ran(2.0, 2, 3.0, 2.0)]}
-    assert growing.ran(10.0) == {}
-    record.write_text("\n".join([lines[0], lines[1], lines[1], ""]))
-    assert growing.ran(11.0) == {"alerts": [Ran(1.0, 2, 3.0, 2.0)]}
+def test_a_load_that_was_not_too_much_is_not_taken_for_one(outcome):
+    assert "run the demonstration again" not in summary(outcome)
+    enough = Outcome(1000.0, [Round(WAYS[0], outcome.rounds[1].classes), outcome.rounds[1]])
+    assert summary(enough).endswith("while it was measured what it can do; run the demonstration again.")

@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from headgate.bench.report import Check, Report, at_most
-from headgate.engine.log.manifest import Manifest, Moved, Passed, Progress
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.progress import Moved, Passed, Progress
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.sink import jsonl, parquet, shared
 from headgate.engine.sink.protocol import Opening, Receipt, Sink
@@ -167,7 +168,7 @@ def cohorts(
             began = time.perf_counter()
             manifest.enter_many(entries)
             entered = time.perf_counter()
-            cohort = manifest.join("s", 0, names)
+            cohort = manifest.cohorts.join("s", 0, names)
             joined = time.perf_counter()
             spent = _commits(manifest, cohort, dict.fromkeys(names, begin), runs, times)
         row: Row = {"part": "cohort", "sync": sync, "members": members, "runs": runs}

@@ -7,12 +7,10 @@ where all of it could be done. At full load a query that fits with a reduction a
 does not fit at all.
 """
 
-import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,15 +24,19 @@ from headgate.engine.engine import Engine
 from headgate.engine.session import session
 from headgate.engine.sink import discard
 from headgate.errors import InputError
-from headgate.record import NAME as RECORD
+from headgate.record import Follower
+from headgate.record import Iterated as Done
 
 LOADS = (0.6, 1.0, 1.5)
 JUDGED = 1.5
 """The demand at which goals are."""
 TIME = 2.0
 """Seconds here for one of the published mix: a Spark job takes longer than an operator."""
-SECONDS = TIME * (6.0 + 20.0)
-"""The published length, after the longest window has filled: before that, demand is not what it is said to be."""
+SECONDS = TIME * (6.0 + 6.0 + 20.0)
+"""The published length, after the longest window has filled: before that, demand is not what it is said to be.
+
+Windows are aligned with the clock, so the first that is full begins up to one period after the tuples do.
+"""
 RATE, FIXED = 400.0, 0.1
 """Tuples per second of each stream while the demand is first measured, and what of it may be there without any."""
 TRAIN = 0.1
@@ -47,7 +49,6 @@ ADMISSION = "admission"
 
 Progress = Callable[[str], None]
 Row = dict[str, Any]
-Entry = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def run(progress: Progress) -> Report:
                 tempfile.TemporaryDirectory() as folder,
                 Engine(spark, folder, lanes={"jobs": 1, "resident": 0}) as e,
             ):
-                bed = _Bed(e, Path(folder) / RECORD)
+                bed = _Bed(e)
                 progress(f"{way}: registering ten queries, and what they cost")
                 bed.start(way)
                 rates = rates or bed.rates(progress)
@@ -157,9 +158,11 @@ class _Bed:
     """An engine with the ten queries over three streams that the benchmark feeds."""
 
     engine: Engine
-    record: Path
     sources: dict[str, Played] = field(default_factory=dict, init=False)
-    _read: int = field(default=0, init=False)
+    _follower: Follower = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._follower = Follower(self.engine.state)
 
     def start(self, way: str) -> None:
         """Begin, with nothing to do yet."""
@@ -189,18 +192,18 @@ class _Bed:
 
     def _demand(self, rate: float) -> float:
         """The share of the time that all queries work at a rate at which they can."""
-        self._entries()
+        self._follower.look()
         began = self._play(rate, CALIBRATING)
         self._drained()
         # Windows that the play has filled, and what they would take if they went on.
-        whole = [each for each in self._iterated() if began + _asks(each["query"]).period < each["end"]]
-        whole = [each for each in whole if each["end"] <= began + CALIBRATING]
-        taken = {each.name: [i["worked"] for i in whole if i["query"] == each.name] for each in MIX}
+        whole = [each for each in self._iterated() if began + _asks(each.query).period < each.end]
+        whole = [each for each in whole if each.end <= began + CALIBRATING]
+        taken = {each.name: [i.worked for i in whole if i.query == each.name] for each in MIX}
         return float(sum(np.mean(found) / _asks(name).period for name, found in taken.items()))
 
     def serve(self, way: str, load: float, rate: float) -> Row:
         """Serve arrivals; how all queries fared until the last of them."""
-        self._entries()
+        self._follower.look()
         began = self._play(rate, SECONDS)
         until = time.time()
         self._drained()
@@ -210,7 +213,7 @@ class _Bed:
 
     def admission(self, late: Asks, rate: float) -> Row:
         """Ask for much at full load: how long the answer takes, and what the others miss before and after."""
-        self._entries()
+        self._follower.look()
         for source in self.sources.values():
             source.play(arrivals(rate, SECONDS))
         time.sleep(SECONDS / 3)
@@ -241,16 +244,9 @@ class _Bed:
         time.sleep(seconds)
         return began
 
-    def _iterated(self) -> list[Entry]:
-        return [entry["iterated"] for entry in self._entries() if "iterated" in entry]
-
-    def _entries(self) -> list[Entry]:
-        """What was recorded since the last look."""
-        with self.record.open() as file:
-            file.seek(self._read)
-            lines = file.readlines()
-            self._read = file.tell()
-        return [json.loads(line) for line in lines]
+    def _iterated(self) -> list[Done]:
+        """What was done since the last look."""
+        return [entry for entry in self._follower.look() if isinstance(entry, Done)]
 
     def _drained(self) -> None:
         """Wait until nothing is left to do: all windows have ended, and all iterations."""
@@ -263,26 +259,27 @@ def _asks(query: str) -> Asks:
     return next(each for each in (*MIX, *LATE) if each.name == query)
 
 
-def _record(entry: Entry) -> Iterated:
-    asks = _asks(entry["query"])
+def _record(entry: Done) -> Iterated:
+    asks = _asks(entry.query)
+    left_out = entry.missed and entry.finish <= entry.due
     return Iterated(
-        entry["query"],
-        round(entry["end"] / asks.period),
-        entry["release"],
-        entry["due"],
-        entry["tuples"],
-        entry["kept"] * entry["tuples"],
-        entry["worked"],
-        entry["begin"],
-        entry["finish"],
+        entry.query,
+        round(entry.end / asks.period),
+        entry.release,
+        entry.due,
+        entry.tuples,
+        entry.kept * entry.tuples,
+        entry.worked,
+        entry.begin,
+        np.inf if left_out else entry.finish,
         weight=asks.weight,
         selectivity=asks.selectivity,
     )
 
 
-def _worked_share(iterated: Sequence[Entry], began: float, until: float) -> float:
+def _worked_share(iterated: Sequence[Done], began: float, until: float) -> float:
     """The share of the time in which iterations ran that were released in it."""
-    worked: float = sum(each["worked"] for each in iterated if began <= each["release"] < until)
+    worked: float = sum(each.worked for each in iterated if began <= each.release < until)
     return worked / (until - began)
 
 

@@ -22,15 +22,16 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from headgate.bench.report import Check, Report, at_least, at_most
+from headgate.engine.accounts import Overhead
 from headgate.engine.engine import Engine
 from headgate.engine.evaluation.protocol import Setting, stream_input
-from headgate.engine.log.manifest import Manifest, StoredTrain
+from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.stored import StoredTrain
 from headgate.engine.log.stream import StreamLog
 from headgate.engine.prepared import Views
 from headgate.engine.quiet import spoken_to
 from headgate.engine.reader import PROPERTY, JobInput
 from headgate.engine.regime import AUTO
-from headgate.engine.scheduler import Overhead
 from headgate.engine.session import session
 from headgate.engine.sink import callback, discard
 from headgate.engine.source import folder as files_in
@@ -197,7 +198,7 @@ def overhead(
 
 def _await_runs(engine: Engine, runs: int) -> Overhead:
     limit = time.time() + _PATIENCE
-    while (spent := engine._scheduler.overhead).runs < runs and time.time() < limit:  # noqa: SLF001 - shown nowhere else
+    while (spent := engine._scheduler.accounts.overhead).runs < runs and time.time() < limit:  # noqa: SLF001 - shown nowhere else
         time.sleep(0.02)
     return replace(spent)
 

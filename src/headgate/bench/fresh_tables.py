@@ -2,9 +2,9 @@
 
 Queries look rows up in two tables of five parts each, some parts much more often than others; parts change at rates
 that have nothing to do with that. Full refreshes would read every part anew every 1.5 s. Each way of spending a fifth
-of that has the same time, one after the other on one engine, which goes on learning; the order is another one for
-each seed. Rows carry a version, and so does a join's result: it was fresh if the database had no newer one when the
-result came.
+of that has the same time and meets the same changes, one after the other on one engine, which goes on learning; the
+order is another one for each seed. Rows carry a version, and so does a join's result: it was fresh if the database
+had no newer one when the result came.
 """
 
 import bisect
@@ -103,20 +103,33 @@ class Changing:
             work.join()
 
     def _change(self, rates: Floats, chance: np.random.Generator, over: threading.Event) -> None:
-        due = time.time()
+        began = time.time()
         with self.database.connected() as connection:
-            while not over.is_set():
-                due += chance.exponential(1 / rates.sum())
-                over.wait(max(0.0, due - time.time()))
-                part = int(chance.choice(_N, p=rates / rates.sum()))
-                at, within = divmod(part, PARTS)
+            for at, part in _planned(rates, chance):
+                over.wait(max(0.0, began + at - time.time()))
+                if over.is_set():
+                    return
+                at_table, within = divmod(part, PARTS)
                 newest = len(self.times[part])
-                connection.do(f"UPDATE t{at} SET version = {newest} WHERE part = {within}")  # noqa: S608
+                connection.do(f"UPDATE t{at_table} SET version = {newest} WHERE part = {within}")  # noqa: S608
                 self.times[part].append(time.time())
 
     def newest(self, part: int, at: float) -> int:
         """The version that a part had at a time."""
         return bisect.bisect_right(self.times[part], at) - 1
+
+
+def _planned(rates: Floats, chance: np.random.Generator) -> Iterator[tuple[float, int]]:
+    """Which part changes when: by chance while it is learned, and after that in the same way for each way."""
+
+    def drawn(seconds: float) -> list[tuple[float, int]]:
+        times = np.sort(chance.uniform(0, seconds, chance.poisson(rates.sum() * seconds)))
+        return list(zip(times.tolist(), chance.choice(_N, len(times), p=rates / rates.sum()).tolist(), strict=True))
+
+    yield from drawn(LEARNING)
+    again = drawn(SETTLING + SECONDS)
+    for i in range(len(WAYS)):
+        yield from ((LEARNING + i * (SETTLING + SECONDS) + at, part) for at, part in again)
 
 
 @dataclass

@@ -1,10 +1,12 @@
 """Queries that move from one engine to another while they run: what it does to their response times and results.
 
-A join over ten seconds, a sum of five rows and a sum of four seconds run on two nodes, each with a Spark of its own.
-Once all of them have caught up with what was there before they were planned, one after the other stays where it is,
-moves to the other node by UniMiCo, and moves back by stop and copy; and so a few times. Results are compared with
-those of one engine, and response times from two seconds before a move to two seconds after it with those of a query
-that stays.
+A join of two streams over ten seconds, a sum of five rows and a sum of four seconds run on two nodes, each with a
+Spark of its own; and a chain: a sum of five rows of what a join newly gives, which is a stream, and moves as any
+other query does. Once all of them have caught up with what was there before they were planned, one after the other
+stays where it is, moves
+to the other node by UniMiCo, and moves back by stop and copy; and so a few times. Results are compared with those of
+one engine, and response times from two seconds before a move to two seconds after it with those of a query that
+stays.
 """
 
 import math
@@ -15,17 +17,20 @@ from pathlib import Path
 from typing import Any
 
 from headgate.bench.nodes import feed
-from headgate.bench.rack import Rack, results, run_alone, write
+from headgate.bench.rack import Rack, Rows, results, run_alone, write
 from headgate.bench.report import Check, Report, at_most
-from headgate.cluster.placement import How
+from headgate.cluster.instances import How
 from headgate.record import Ran, read
 
-RATE, SECONDS = 200, 270.0
+RATE, SECONDS = 200, 360.0
 REPEATS = 3
 FILL, AROUND = 12.0, 2.0
 """Seconds until the first move, so that all windows are full, and that count before and after one."""
 LONGEST = 180.0
 WAYS: Mapping[str, How | None] = {"no move": None, "UniMiCo": "unimico", "stop and copy": "copy"}
+
+READ_BY = {"pairs": "five"}
+"""Who reads the results of a query."""
 
 Progress = Callable[[str], None]
 Row = dict[str, Any]
@@ -37,7 +42,8 @@ def run(progress: Progress) -> Report:
     """The benchmark."""
     with tempfile.TemporaryDirectory(prefix="headgate-moves-") as given:
         folder = Path(given)
-        feed(folder / "ticks.parquet", RATE, SECONDS)
+        for stream in ("ticks", "others"):
+            feed(folder / f"{stream}.parquet", RATE, SECONDS)
         progress("one engine")
         run_alone(write(folder / "alone" / "pipeline.yaml", pipeline("max")))
         rows = _together(folder, progress)
@@ -84,7 +90,14 @@ def _runs(rack: Rack, name: str, node: str) -> bool:
 
 
 def _equal(folder: Path, name: str) -> bool:
-    return results(folder / "alone" / "out" / name) == results(folder / "together" / "out" / name)
+    right, got = _given(folder, name)
+    return right == got
+
+
+def _given(folder: Path, name: str) -> tuple[Rows, Rows]:
+    """The results of one engine and of two; of a query whose results are a stream, those of the one that reads it."""
+    shown = READ_BY.get(name, name)
+    return results(folder / "alone" / "out" / shown), results(folder / "together" / "out" / shown)
 
 
 def _row(folder: Path, ran: list[Ran], way: str, name: str, spans: list[tuple[float, float]]) -> Row:
@@ -92,7 +105,7 @@ def _row(folder: Path, ran: list[Ran], way: str, name: str, spans: list[tuple[fl
     count = sum(sum(entry.spread.values()) for entry in runs)
     total, squares = (sum(getattr(entry.response, of) for entry in runs) for of in ("total", "squares"))
     mean = total / count if count else math.nan
-    right, got = (results(folder / where / "out" / name) for where in ("alone", "together"))
+    right, got = _given(folder, name)
     return {
         "query": name,
         "way": way,
@@ -119,23 +132,34 @@ def _checks(rows: list[Row]) -> list[Check]:
 
 
 def pipeline(speed: float | str) -> Mapping[str, Any]:
-    """A join, a sum over rows and a sum over time."""
+    """A join of two streams, a sum over rows, a sum over time, and a sum over rows of what is new in a join."""
     join = (
-        "SELECT a.id, b.id AS other FROM ticks a JOIN ticks b ON a.sym = b.sym AND a.id < b.id"
+        "SELECT a.id, b.id AS other FROM ticks a JOIN others b ON a.sym = b.sym AND a.id < b.id"
         " WHERE a.x > 0.95 AND b.x > 0.95"
+    )
+    # A pair is new in the window in whose last second its later tuple came.
+    new = (
+        "WITH newest AS (SELECT max(id) AS id FROM ticks)"  # noqa: S608
+        " SELECT a.id, b.id AS other FROM ticks a JOIN ticks b ON a.sym = b.sym AND a.id < b.id CROSS JOIN newest"
+        f" WHERE a.x > 0.95 AND b.x > 0.95 AND b.id > newest.id - {RATE} ORDER BY b.id, a.id"
     )
     queries: dict[str, Any] = {
         "join": {"sql": join, "window": "10s", "slide": "1s"},
         "rows": {"sql": "SELECT sum(id) AS total FROM ticks", "window": "5 rows", "slide": "1 row"},
         "sums": {"sql": "SELECT sym, sum(x) AS total FROM ticks GROUP BY sym", "window": "4s", "slide": "1s"},
+        "pairs": {"sql": new, "window": "10s", "slide": "1s", "sink": {"stream": "joined"}},
+        "five": {"sql": "SELECT sum(id) AS total FROM joined", "window": "5 rows", "slide": "1 row"},
     }
     for name, query in queries.items():
-        query |= {"start": "earliest", "sink": {"parquet": f"out/{name}"}}
-    source = {"replay": {"path": "../ticks.parquet", "time": "ts", "speed": speed}}
+        query |= {"start": "earliest", "sink": query.get("sink", {"parquet": f"out/{name}"})}
+    streams = {
+        name: {"source": {"replay": {"path": f"../{name}.parquet", "time": "ts", "speed": speed}}, "event_time": "ts"}
+        for name in ("ticks", "others")
+    }
     return {
         "lanes": {"jobs": 1, "resident": 1},
         "fuse": False,
         "shed": "none",
-        "streams": {"ticks": {"source": source, "event_time": "ts"}},
+        "streams": streams,
         "queries": queries,
     }

@@ -31,7 +31,6 @@ from headgate.engine.session import session
 from headgate.engine.shedding import Shed
 from headgate.engine.sink import discard
 from headgate.engine.status import Snapshot
-from headgate.record import NAME as RECORD
 from headgate.shed.registry import MANAGERS
 
 LOADS = (0.5, 1.0, 1.5, 2.0, 3.0)
@@ -198,7 +197,7 @@ def opened(spark: Any, folder: Path, classes: Sequence[Class] = CLASSES) -> Iter
             for i in range(QUERIES):
                 engine.query(f"{cls.name}{i}", sql(cls.steps, i), sink=discard(), cls=cls.name, limit="300s")
         engine.start("cqc", shed="none")
-        yield Bed(engine, source, folder / RECORD, classes)
+        yield Bed(engine, source, classes)
 
 
 @dataclass
@@ -207,14 +206,13 @@ class Bed:
 
     engine: Engine
     source: Played
-    record: Path
     classes: Sequence[Class]
     work: dict[str, float] = field(default_factory=dict, init=False)
     """The share of the work with a tuple that each class has."""
     _growing: Growing = field(init=False)
 
     def __post_init__(self) -> None:
-        self._growing = Growing(self.record)
+        self._growing = Growing(self.engine.state)
 
     def capacity(self) -> float:
         """Tuples per second that all classes together can do, once that has been found twice alike."""

@@ -49,11 +49,14 @@ class Postgres:
             self.port = free.getsockname()[1]
         self.url = f"jdbc:postgresql://127.0.0.1:{self.port}/postgres"
         self.properties = {"user": _USER}
+        self._made = False
 
     def start(self) -> None:
-        """Make it, and wait until it answers."""
+        """Make it, unless it was stopped before, and wait until it answers."""
         data = str(self.folder / "data")
-        self._run("initdb", "-D", data, "-U", _USER, "-A", "trust", "--no-sync", "-E", "UTF8")
+        if not self._made:
+            self._run("initdb", "-D", data, "-U", _USER, "-A", "trust", "--no-sync", "-E", "UTF8")
+            self._made = True
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
         self._run("pg_ctl", "-D", data, "-l", str(self.folder / "log"), "-w", "-o", options, "start")
 

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from headgate.cluster.apart import beginnings
+from headgate.cluster.balance import Balance
 from headgate.cluster.coordinator import Coordinator
+from headgate.cluster.gathered import gathered
+from headgate.cluster.membership import digest
 from headgate.cluster.questions import questions
 from headgate.cluster.server import CoordinatorServer
 from headgate.engine.pipeline import load
@@ -29,11 +34,26 @@ Rows = Counter[tuple[Any, ...]]
 
 
 class Rack:
-    """A cluster over a pipeline, until it is left. Nodes are killed, paused and started by their names."""
+    """A cluster over a pipeline, until it is left. Nodes are killed, paused and started by their names.
 
-    def __init__(self, pipeline: Path, nodes: Sequence[str], master: str = "local[3]") -> None:
+    Nodes `apart` have the pipeline in a folder of their own, in which their results are too.
+    """
+
+    def __init__(
+        self,
+        pipeline: Path,
+        nodes: Sequence[str],
+        master: str = "local[3]",
+        balance: Balance | None = None,
+        *,
+        apart: bool = False,
+    ) -> None:
         self.folder, self._pipeline, self._master = pipeline.parent / "cluster", pipeline, master
-        made = Coordinator(self.folder, questions(load(pipeline)), nodes=len(nodes))
+        self._apart = apart
+        loaded = load(pipeline)
+        begins = beginnings(loaded) if apart else None
+        count, same = len(nodes), digest(loaded)
+        made = Coordinator(self.folder, questions(loaded), nodes=count, balance=balance, apart=begins, pipeline=same)
         self._server = CoordinatorServer(made, token=secrets.token_urlsafe(8))
         self.coordinator = made
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -62,13 +82,27 @@ class Rack:
         """Start a node, perhaps again."""
         log = self.folder / f"{name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "headgate", "node", str(self._pipeline), "--name", name, "--no-ui"]
-        command += ["--at", self._server.address, "--folder", str(self.folder), "--master", self._master]
+        pipeline, folder = self._pipeline, self.folder
+        if self._apart:
+            pipeline, folder = self.home(name) / pipeline.name, self.home(name) / "state"
+            pipeline.parent.mkdir(exist_ok=True)
+            shutil.copyfile(self._pipeline, pipeline)
+        command = [sys.executable, "-m", "headgate", "node", str(pipeline), "--name", name, "--no-ui"]
+        command += ["--at", self._server.address, "--folder", str(folder), "--master", self._master]
         environment = {**os.environ, "HEADGATE_TOKEN": self._server.token}
         with log.open("ab") as out:
             self._processes[name] = subprocess.Popen(  # noqa: S603 - this very package
                 command, stdout=out, stderr=out, env=environment, start_new_session=True
             )
+
+    def home(self, name: str) -> Path:
+        """The folder of a node apart."""
+        return self._pipeline.parent / name
+
+    def gathered(self, query: str) -> Rows:
+        """How often each result of a query is there that counts, of nodes apart."""
+        places = [self.home(name) / "out" / query for name in self._names]
+        return rows(gathered(query, self.coordinator.told().instances[query], places))
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Send something to a node with its Spark, all of its processes at once."""
@@ -98,7 +132,7 @@ class Rack:
         """Whether nothing waits for longer than some seconds, by what nodes last wrote of themselves."""
         waits: dict[str, float] = {}
         for name in self._processes:
-            file = self.folder / "nodes" / name / STATUS
+            file = (self.home(name) / "state" if self._apart else self.folder / "nodes" / name) / STATUS
             if file.exists():
                 waits |= {each["name"]: each["oldest_wait"] for each in json.loads(file.read_text())["queries"]}
         return all(waits.get(each["name"], math.inf) < within for each in self.queries())
@@ -126,7 +160,11 @@ def results(folder: Path) -> Rows:
     parts = [pq.read_table(file) for file in sorted(folder.glob("part-*.parquet"))]
     if not parts:
         return Counter()
-    table = pa.concat_tables(parts)
+    return rows(pa.concat_tables(parts))
+
+
+def rows(table: pa.Table) -> Rows:
+    """How often each row is in a table."""
     columns = [_plain(column) for column in table.columns]
     return Counter(zip(*columns, strict=True))
 

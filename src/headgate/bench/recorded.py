@@ -1,10 +1,11 @@
 """What the record of a run says of results, as it grows: when they came, how many, how late."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from headgate import record
+from headgate.record import Follower
 
 BIN = 0.25
 """Seconds that are on time, or not."""
@@ -22,31 +23,26 @@ class Ran:
 
 @dataclass
 class Growing:
-    """The record of an engine that runs, from where one has last looked."""
+    """The record of an engine that runs, from where one has last looked; in its state folder."""
 
-    path: Path
-    _read: int = field(default=0, init=False)
+    folder: Path
+    _follower: Follower = field(init=False)
     _classes: dict[str, str] = field(default_factory=dict, init=False)
     """The class of each unit that there was."""
+
+    def __post_init__(self) -> None:
+        self._follower = Follower(self.folder)
 
     def ran(self, began: float) -> dict[str, list[Ran]]:
         """The runs with results since the last look, by class; in seconds from the beginning."""
         found: dict[str, list[Ran]] = {}
-        for entry in self._entries():
-            if planned := entry.get("planned"):
-                self._classes[planned["unit"]] = planned["cls"]
-            elif (run := entry.get("ran")) and run["results"]:
-                seen = Ran(run["finished"] - began, run["results"], *run["response"][:2])
-                found.setdefault(self._classes[run["unit"]], []).append(seen)
+        for entry in self._follower.look():
+            if isinstance(entry, record.Planned):
+                self._classes[entry.unit] = entry.cls
+            elif isinstance(entry, record.Ran) and entry.results:
+                seen = Ran(entry.finished - began, entry.results, *entry.response[:2])
+                found.setdefault(self._classes[entry.unit], []).append(seen)
         return found
-
-    def _entries(self) -> Iterator[dict[str, Any]]:
-        with self.path.open("rb") as file:
-            file.seek(self._read)
-            # The last line may be under way.
-            whole = file.read().rpartition(b"\n")[0]
-        self._read += len(whole) + bool(whole)
-        return map(json.loads, whole.splitlines())
 
 
 def within(target: float, runs: Sequence[Ran]) -> float:

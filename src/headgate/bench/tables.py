@@ -9,6 +9,7 @@ from headgate.bench.report import Check
 from headgate.engine.readable import count, share, size, span
 
 Rows = Sequence[Mapping[str, Any]]
+_PROCESSES = {"cpu": "all processes", "driver": "the driver's process", "server": "the server's threads"}
 
 
 def goals(checks: Sequence[Check]) -> Table:
@@ -222,11 +223,13 @@ def whatif(rows: Rows) -> list[Table]:
         columns = [
             f"{kind} {name}" for kind in ("measured", "predicted", "what-if") for name in ("mean", "p99", "loss")
         ]
-        table = _numbers(f"{load}: measured, predicted, and predicted from another way", "way", "class", *columns)
+        table = _numbers(
+            f"{load}: measured, predicted, and predicted from another way", "way", "round", "class", *columns
+        )
         for row in _of(rows, "load", load):
             cases = [row[kind] for kind in ("measured", "predicted", "what-if")]
             cells = [cell for case in cases for cell in (span(case["mean"]), span(case["p99"]), share(case["loss"]))]
-            table.add_row(row["way"], row["cls"], *cells)
+            table.add_row(row["way"], str(row["round"] + 1), row["cls"], *cells)
         found.append(table)
     return found
 
@@ -264,11 +267,21 @@ def ui(rows: Rows) -> list[Table]:
     """An engine that is watched, and the same alone."""
     seen = ("messages", "longest gap", "sent")
     table = _numbers("rounds in turns", "round", "watched", "tuples/s", "CPU per million", "p50", "p99", *seen)
+    costs = _numbers("fewer tuples by being watched", "of", "median", "with 95 % between", "pairs")
+    touches = _numbers("in a browser", "sorts", "longest sort", "longest search")
     for row in rows:
-        got = count(row.get("messages")), span(row.get("longest_gap")), size(row.get("bytes"))
-        times = f"{row['cpu']:.2f} s", span(row["p50"]), span(row["p99"])
-        table.add_row(str(row["round"]), _yes(row["served"]), f"{row['rate']:,.0f}", *times, *got)
-    return [table]
+        if "sorts" in row:
+            touches.add_row(
+                count(row["sorts"]), *(f"{row[name]:.0f} ms" for name in ("longest_sort", "longest_search"))
+            )
+        elif "lost" in row:
+            low, middle, high = (f"{row[name]:.2f} %" for name in ("low", "lost", "high"))
+            costs.add_row(_PROCESSES[row["of"]], middle, f"{low} and {high}", count(row["pairs"]))
+        else:
+            got = count(row.get("messages")), span(row.get("longest_gap")), size(row.get("bytes"))
+            times = f"{row['cpu']:.2f} s", span(row["p50"]), span(row["p99"])
+            table.add_row(str(row["round"]), _yes(row["served"]), f"{row['rate']:,.0f}", *times, *got)
+    return [each for each in (table, costs, touches) if each.row_count]
 
 
 def nodes(rows: Rows) -> list[Table]:
@@ -288,8 +301,21 @@ def moves(rows: Rows) -> list[Table]:
     return [table]
 
 
+def balance(rows: Rows) -> list[Table]:
+    """What each class lost before a node was added and at the end; and which queries moved to it, and why."""
+    losses = _numbers("before a node is added, and at the end", "way", "class", "before", "after", "lost", "twice")
+    moved = _numbers("moves by themselves", "query", "from", "to", "after", "why")
+    for row in rows:
+        if "class" in row:
+            shares = share(row["before"]), share(row["after"])
+            losses.add_row(row["way"], row["class"], *shares, str(row["lost"]), str(row["twice"]))
+        else:
+            moved.add_row(row["query"], row["from"], row["to"], span(row["at"]), row["why"])
+    return [losses, moved]
+
+
 def qos(rows: Rows) -> list[Table]:
-    """What results were worth under each kind of overload; and what a decision takes."""
+    """What results were worth under each kind of overload; and what scheduling takes."""
     found = []
     valued = [row for row in rows if "average" in row]
     columns = ("tuples", "average QoS", "per result", "tight", "loose", "missed", "in overload", "else", "p50")
@@ -300,10 +326,12 @@ def qos(rows: Rows) -> list[Table]:
             missed = (share(row[name]) for name in ("missed", "missed_over", "missed_under"))
             table.add_row(row["way"], count(row["tuples"]), *worth, *missed, span(row["p50"]))
         found.append(table)
-    decisions = _numbers("what a decision takes", "way", "units", "decisions", "time of the policy")
+    heads = ("way", "units", "runs", "decisions", "the policy", "all of it")
+    decisions = _numbers("what scheduling takes for a run", "load", *heads)
     for row in rows:
         if row["decisions"]:
-            decisions.add_row(row["way"], f"{row['units']:,}", count(row["decisions"]), span(row["choosing"]))
+            done = f"{row['units']:,}", count(row["runs"]), count(row["decisions"])
+            decisions.add_row(row["load"], row["way"], *done, span(row["choosing"]), span(row["deciding"]))
     return [*found, decisions]
 
 

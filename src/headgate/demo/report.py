@@ -22,8 +22,8 @@ _BIN = 0.5
 """Seconds of results that are one point."""
 _TEXT, _FAINT = "#010203", "#010204"
 """Stand for the page's own colours, which go by its theme."""
-_COLOURS = ("#d55e00", "#2a8fd0", "#17a07c")
-"""Of classes: told apart whichever colours one sees."""
+_COLOURS = ("#2a8fd0", "#d55e00", "#17a07c")
+"""Of classes, in the order that they have on the dashboard: told apart whichever colours one sees."""
 _LEAST = 0.01
 """Seconds below which no response time is shown."""
 
@@ -41,6 +41,11 @@ th { font-weight: 600; font-size: .85rem; vertical-align: bottom; }
 .kept { color: var(--good); font-weight: 600; } .missed { color: var(--bad); font-weight: 600; }
 svg { width: 100%; height: auto; } .note { opacity: .8; font-size: .9rem; }
 """
+
+_TOO_LITTLE = (
+    "The load was not too much: where nothing was dropped, nothing waited for long in the end. Something else ran "
+    "on this machine while it was measured what it can do; run the demonstration again."
+)
 
 HEADINGS = ("round", "class", "target", "mean", "p99", "time within target", "lost", "still waits", "target kept?")
 
@@ -110,6 +115,8 @@ def summary(outcome: Outcome) -> str:
         whom = "every class" if len(kept) == len(each.classes) else " and ".join(kept) or "no class"
         what = "their targets" if 1 < len(kept) < len(each.classes) else "its target"
         said.append(f"Under {each.way.name} {whom} kept {what}.")
+    if all(fared.oldest <= fared.cls.target for fared in outcome.rounds[0].classes):
+        said.append(_TOO_LITTLE)
     return " ".join(said)
 
 

@@ -22,7 +22,6 @@ from headgate.engine.regime import AUTO
 from headgate.engine.shedding import Shed
 from headgate.engine.sink import discard
 from headgate.engine.status import ClassStatus, Snapshot
-from headgate.record import NAME as RECORD
 
 STEPS = ((4.0, 0.5), (4.0, 1.0), (5.0, 2.0), (14.0, 3.0))
 """Seconds, and how many times the capacity is offered in them."""
@@ -31,8 +30,12 @@ ON_TIME = 0.99
 """A class has kept its target if so many of its results were within it."""
 _WARM_UP = (300, 3000)
 """Tuples, each time within half a second, so that nothing is done for the first time when it counts."""
-_OFFERED, _FOR = 40_000, 2.0
+_OFFERED, _FOR = 20_000, 0.5
 """Tuples, and the seconds in which they come, to see how many are done in a second."""
+_FASTER, _STEADY, _TRIALS = 1.25, 2, 8
+"""That is tried again, so often at most, until it has not gone faster by such a factor so many times in a row: what
+has just been compiled goes faster, and a machine may have something else to do for a moment.
+"""
 _LOOKS = 0.25
 _PAUSE = 4.5
 """Seconds without ticks, in which the windows of the round before close: results of these are not of the next one."""
@@ -130,7 +133,7 @@ class Demo:
     def __post_init__(self) -> None:
         self._source = source()
         self._last = 0.0
-        self._record = Growing(self.folder / "state" / RECORD)
+        self._record = Growing(self.folder / "state")
         with spoken_to(self.folder / "spark.log"):
             self.engine = Engine(state=self.folder / "state")
         self.engine.spark.sparkContext.setLogLevel("ERROR")
@@ -149,6 +152,15 @@ class Demo:
         for n in _WARM_UP:
             self._play(np.linspace(0.0, 0.5, n))
             self._await(lambda status: all(q.tuples >= self._source.sent for q in status.queries))
+        found, steady = self._trial(), 0
+        for _ in range(_TRIALS - 1):
+            before, found = found, max(found, self._trial())
+            steady = 0 if found >= _FASTER * before else steady + 1
+            if steady == _STEADY:
+                break
+        return found
+
+    def _trial(self) -> float:
         began = time.time()
         self._play(np.linspace(0.0, _FOR, _OFFERED))
         self._await(lambda status: all(q.tuples >= self._source.sent for q in status.queries))

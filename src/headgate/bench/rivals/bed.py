@@ -123,7 +123,7 @@ class Bed:
         }
 
     def _counters(self) -> dict[str, float]:
-        overhead, tree = self.engine._scheduler.overhead, used(os.getpid())  # noqa: SLF001 - shown nowhere else
+        overhead, tree = self.engine._scheduler.accounts.overhead, used(os.getpid())  # noqa: SLF001 - shown nowhere else
         return {
             "appending": self._ticks.appending,
             "deciding": overhead.deciding,

@@ -48,10 +48,12 @@ class PythonEar:
 
     def waited(self, since: float) -> NDArray[np.float64]:
         """The response times of results whose tuples arrived since a time."""
-        if not self._heard:
+        # More results come meanwhile.
+        heard = self._heard.copy()
+        if not heard:
             return np.zeros(0)
-        arrived = np.concatenate([times for _, times in self._heard])
-        seen = np.repeat([now for now, _ in self._heard], [len(times) for _, times in self._heard])
+        arrived = np.concatenate([times for _, times in heard])
+        seen = np.repeat([now for now, _ in heard], [len(times) for _, times in heard])
         waited: NDArray[np.float64] = (seen - arrived) / _MICROS
         return waited[arrived >= since * _MICROS]
 

@@ -17,8 +17,8 @@ class Used:
     memory: int
 
 
-def used(root: int) -> Used | None:
-    """What the tree of a process has used; None where the system does not say."""
+def used(root: int, apart: int | None = None) -> Used | None:
+    """What the tree of a process has used, but for one that stands `apart`; None where the system does not say."""
     if not _PROC.is_dir():
         return None
     processes: dict[int, tuple[int, float, int]] = {}
@@ -33,7 +33,7 @@ def used(root: int) -> Used | None:
             processes[int(folder.name)] = int(fields[1]), ticks / _TICK, int(fields[21]) * _PAGE
     tree = {root}
     for _ in processes:
-        more = {pid for pid, (parent, _, _) in processes.items() if parent in tree} - tree
+        more = {pid for pid, (parent, _, _) in processes.items() if parent in tree and pid != apart} - tree
         if not more:
             break
         tree |= more
