@@ -72,10 +72,11 @@ test: $(STAMP)  ## run the tests on two cores
 	@$(call check_java)
 	$(BIN)/pytest -q -n 2 --dist loadfile
 
-check: $(STAMP)  ## formatting, lint and types
+check: $(STAMP)  ## formatting, lint, types and the documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 format: $(STAMP)  ## format and mend what ruff can mend
 	$(BIN)/ruff format .
@@ -101,10 +102,10 @@ lock:  ## write requirements.lock anew from pyproject.toml
 	tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	echo "headgate: resolving all extras with $$("$$py" --version)"; \
 	"$$py" -m venv "$$tmp/venv" && \
-	"$$tmp/venv/bin/python" -m pip install --quiet --disable-pip-version-check '.[otel,dev,bench,docs]' && \
+	"$$tmp/venv/bin/python" -m pip install --quiet --disable-pip-version-check '.[kafka,otel,dev,bench,docs]' && \
 	"$$tmp/venv/bin/python" -m pip freeze --exclude headgate >"$$tmp/frozen" && \
 	{ \
-	  echo "# Everything that headgate and its extras (otel, dev, bench, docs) need, transitive ones included."; \
+	  echo "# Everything that headgate and its extras (kafka, otel, dev, bench, docs) need, transitive ones included."; \
 	  echo "# Made by \`make lock\` with Python 3.11; installs on 3.11, 3.12 and 3.13. Do not edit by hand."; \
 	  LC_ALL=C sort -f "$$tmp/frozen"; \
 	} >requirements.lock

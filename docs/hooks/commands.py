@@ -1,5 +1,6 @@
 """The page of the commands, made from the commands."""
 
+import re
 from typing import Any
 
 import typer
@@ -15,5 +16,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
     if page.file.src_uri != PAGE:
         return markdown
     command = typer.main.get_command(app)
+    for each in (command, *getattr(command, "commands", {}).values()):
+        # With its whole first sentence, of which typer shows 45 letters; and examples as code, where `--` stays.
+        each.short_help = (each.help or "").partition("\n")[0]
+        each.epilog = re.sub(r"headgate [^,]+", r"`\g<0>`", each.epilog or "")
     made = get_docs_for_click(obj=command, ctx=typer.Context(command, info_name="headgate"), name="headgate")
     return f"{markdown}\n{made.partition('**Usage**')[1]}{made.partition('**Usage**')[2]}"
