@@ -2,6 +2,8 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from engine.live import until
 from headgate.cli import app
 from headgate.cluster import command, mounts, start
 from headgate.cluster.coordinator import Coordinator
@@ -109,6 +112,20 @@ def test_a_move_is_asked_for_and_called_off(world):
     assert world.coordinator.told().queries[0]["coming"] is None
 
 
+@contextmanager
+def once_it_leaves(world, happens):
+    """Have something happen as soon as the coordinator has been told to move the query to b."""
+
+    def wait():
+        until(lambda: world.coordinator.told().queries[0]["coming"] == "b")
+        happens()
+
+    with ThreadPoolExecutor() as pool:
+        soon = pool.submit(wait)
+        yield
+        soon.result()
+
+
 def test_a_drained_node_gives_its_queries_away_and_the_command_ends_once_it_has_none(world):
     world.report("a", runs=1)
     world.report("b")
@@ -118,10 +135,8 @@ def test_a_drained_node_gives_its_queries_away_and_the_command_ends_once_it_has_
         world.coordinator.leave("a", "1")
         world.report("b", runs=2)
 
-    soon = threading.Timer(0.3, lose)
-    soon.start()
-    result = asked(world, "drain", "a")
-    soon.join()
+    with once_it_leaves(world, lose):
+        result = asked(world, "drain", "a")
     assert (result.exit_code, "a has no queries after" in result.output) == (0, True)
     assert world.coordinator.told().moves[0]["why"] == "the node that it is on is drained"
 
@@ -129,10 +144,8 @@ def test_a_drained_node_gives_its_queries_away_and_the_command_ends_once_it_has_
 def test_a_move_that_is_called_off_while_one_waits_for_it_ends_with_the_reason(world):
     world.report("a", runs=1)
     world.report("b")
-    fail = threading.Timer(0.2, lambda: world.report("b", failed={"q": Failure("no such table", 5)}))
-    fail.start()
-    result = asked(world, "migrate", "q", "--to", "b")
-    fail.join()
+    with once_it_leaves(world, lambda: world.report("b", failed={"q": Failure("no such table", 5)})):
+        result = asked(world, "migrate", "q", "--to", "b")
     assert result.exit_code == 2
     assert "q does not move to b: no such table" in result.output
 

@@ -20,10 +20,13 @@ from headgate.errors import HeadgateError, InputError
 from headgate.web.guard import TOKEN
 
 SECRET = "a secret"
+PATIENCE = 120
 
 
 def serving(folder):
-    return CoordinatorServer(Coordinator(folder, [Question("q", "gold", ("ticks",))]), token=SECRET)
+    # However slow the tests are, a node that has reported is there.
+    made = Coordinator(folder, [Question("q", "gold", ("ticks",))], patience=3600.0)
+    return CoordinatorServer(made, token=SECRET)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def said(server, *given):
 
 
 def asked(server, method, path, body=b"", token=SECRET):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     connection.request(method, path, body, {TOKEN: token})
     answer = connection.getresponse()
     found = answer.status, json.loads(answer.read())
@@ -84,7 +87,7 @@ def test_nobody_is_answered_without_the_token(server, method, path):
 
 @pytest.mark.parametrize("host", ["coordinator.example", "coordinator.example:4060", "10.1.2.3", "[::1]:9"])
 def test_nodes_ask_by_whatever_name_they_know_the_coordinator(server, host):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     connection.request("GET", "/status", headers={TOKEN: SECRET, "Host": host})
     assert connection.getresponse().status == 200
     connection.close()
@@ -98,7 +101,7 @@ def test_a_coordinator_on_all_addresses_says_one_by_which_it_can_be_reached(tmp_
 
 
 def test_what_is_sent_without_the_token_is_not_read(server):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         head = "POST /report HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n"
         connection.sendall(head.encode())
         # The answer is there before a byte of what was announced.
@@ -133,7 +136,7 @@ def test_what_is_not_served_is_said_in_json(server):
 
 def test_one_who_leaves_in_the_middle_of_a_message_does_no_harm(tmp_path, caplog):
     with serving(tmp_path) as server:
-        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
             head = f"POST /report HTTP/1.1\r\nHost: localhost\r\n{TOKEN}: {SECRET}\r\nContent-Length: 9\r\n\r\n{{"
             connection.sendall(head.encode())
         assert asked(server, "GET", "/status")[0] == 200
