@@ -6,7 +6,7 @@ from headgate.engine.resident.lane import ResidentLane
 
 
 def test_each_way_is_measured_for_answers_of_each_size(spark, tmp_path):
-    lanes = {"unix": ResidentLane("unix", spark, tmp_path / "lanes"), "job": JobLane("job", spark)}
+    lanes = {"unix": ResidentLane("unix", spark, tmp_path / "lanes", silence=60.0), "job": JobLane("job", spark)}
     assert lanes["unix"].ready(60), lanes["unix"].trouble
     rows = [channels.measured(lanes, channels.train(tmp_path, n), n * 1024, 3, lambda _: None) for n in (0, 4)]
     for lane in lanes.values():

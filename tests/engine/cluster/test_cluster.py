@@ -19,7 +19,7 @@ from engine.crash.pipeline import left_over, results
 
 CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 PATHS = os.pathsep.join([str(Path(headgate.__file__).parents[1]), str(Path(__file__).parents[2])])
-LONGEST = 120
+LONGEST = 300
 
 
 def started(command, log, **env):

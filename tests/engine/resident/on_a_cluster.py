@@ -6,11 +6,10 @@
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 from engine.crash.java import say
-from engine.resident.programs import Asked, pairs, program, train
+from engine.resident.programs import ask, begun, pairs, program, train
 from headgate.engine.resident.lane import LaneLostError, ResidentLane
 from headgate.engine.session import session
 
@@ -28,25 +27,21 @@ def main(master, folder):
     spark = session(master=master)
     spark.sparkContext.setLogLevel("ERROR")
     given, asked = train(folder), program(997, 998)
-    lane = ResidentLane("r", spark, folder / "lanes", silence=2.0)
-
-    def answered():
-        return Asked(lane, lambda execute: execute.answer(asked, given))
+    lane = ResidentLane("r", spark, folder / "lanes", silence=10.0)
 
     say(f"{lane.ready(90)} {lane._channel} {lane.trouble}")
-    say(pairs(answered().result()))
+    say(pairs(ask(lane, asked, given)))
     for victim in (lambda pid: pid, executor):
         pid = lane._task._process.pid
         # It cannot answer before it is killed.
         os.kill(pid, signal.SIGSTOP)
-        run = answered()
-        time.sleep(0.5)
+        run = begun(lane, asked, given)
         os.kill(victim(pid), signal.SIGKILL)
         try:
             run.result()
         except LaneLostError:
             say("lost")
-        say(lane.ready(90) and pairs(answered().result()))
+        say(lane.ready(90) and pairs(ask(lane, asked, given)))
 
 
 if __name__ == "__main__":

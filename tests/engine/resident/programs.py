@@ -1,6 +1,7 @@
 """Programs and trains for lanes, and work that waits for what a lane answers."""
 
 import queue
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -79,6 +80,21 @@ class Asked:
         if error:
             raise error
         return found
+
+
+def begun(lane, of, given):
+    """Work that the worker of a lane has been sent."""
+    sent, channel = threading.Event(), lane._task._channel
+    send = channel.send
+
+    def told(message):
+        send(message)
+        sent.set()
+
+    channel.send = told
+    made = Asked(lane, lambda executor: executor.answer(of, given))
+    assert sent.wait(60)
+    return made
 
 
 def ask(lane, of, given):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.resident.programs import Asked, above, ask, direct, expected, pairs, program, train
+from engine.resident.programs import Asked, above, ask, begun, direct, expected, pairs, program, train
 from headgate.engine.kernel.program import Remove
 from headgate.engine.lanes import JobLane
 from headgate.engine.reader import JobInput, StreamInput
@@ -17,15 +17,16 @@ from headgate.engine.resident.lane import LaneLostError, ResidentLane
 from headgate.shed.droppers import UNSHED
 
 CHANNELS = ("unix", "flight")
-SILENCE = 1.0
+PATIENCE = 60.0
+"""Seconds for everything that happens in any case; for so long may a worker be silent that is only slow."""
 LARGE = 1000
 
 resident = pytest.mark.parametrize("lane", CHANNELS, indirect=True)
 
 
 def opened(kind, spark, folder, name="r", **options):
-    lane = ResidentLane(name, spark, folder, channel=kind, silence=SILENCE, large=LARGE, **options)
-    assert lane.ready(60), lane.trouble
+    lane = ResidentLane(name, spark, folder, channel=kind, silence=PATIENCE, large=LARGE, **options)
+    assert lane.ready(PATIENCE), lane.trouble
     return lane
 
 
@@ -44,12 +45,12 @@ def given(tmp_path):
 
 
 def worker(lane):
-    assert lane.ready(60), lane.trouble
+    assert lane.ready(PATIENCE), lane.trouble
     return lane._task and lane._task._process
 
 
-def gone(process, within=10.0):
-    limit = time.monotonic() + within
+def gone(process):
+    limit = time.monotonic() + PATIENCE
     while Path(f"/proc/{process.pid}").exists() and time.monotonic() < limit:
         time.sleep(0.01)
     return not Path(f"/proc/{process.pid}").exists()
@@ -123,7 +124,7 @@ def test_a_worker_that_dies_idle_is_replaced(lane, given):
     ask(lane, asked, given)
     before = worker(lane)
     os.kill(before.pid, signal.SIGKILL)
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + PATIENCE
     while worker(lane) == before and time.monotonic() < limit:
         time.sleep(0.01)
     assert pairs(ask(lane, asked, given)) == [(0, 999)]
@@ -134,8 +135,7 @@ def test_a_run_whose_worker_dies_is_lost_and_may_be_tried_again(lane, given):
     asked, before = program(998), worker(lane)
     # It cannot answer before it is killed.
     os.kill(before.pid, signal.SIGSTOP)
-    run = Asked(lane, lambda executor: executor.answer(asked, given))
-    time.sleep(SILENCE / 4)
+    run = begun(lane, asked, given)
     os.kill(before.pid, signal.SIGKILL)
     with pytest.raises(LaneLostError):
         run.result()
@@ -143,8 +143,9 @@ def test_a_run_whose_worker_dies_is_lost_and_may_be_tried_again(lane, given):
 
 
 @resident
-def test_a_worker_that_hangs_is_killed_and_its_run_lost(lane, given):
+def test_a_worker_that_hangs_is_killed_and_its_run_lost(lane, given, monkeypatch):
     asked, before = program(998), worker(lane)
+    monkeypatch.setattr(lane._task.talk, "_silence", 1.0)
     os.kill(before.pid, signal.SIGSTOP)
     with pytest.raises(LaneLostError, match="silent"):
         ask(lane, asked, given)
@@ -156,8 +157,7 @@ def test_a_worker_that_hangs_is_killed_and_its_run_lost(lane, given):
 def test_a_run_that_is_cancelled_is_stopped_and_the_lane_goes_on(lane, given):
     asked, before = program(998), worker(lane)
     os.kill(before.pid, signal.SIGSTOP)
-    run = Asked(lane, lambda executor: executor.answer(asked, given))
-    time.sleep(SILENCE / 4)
+    run = begun(lane, asked, given)
     lane.cancel()
     with pytest.raises(StoppedError):
         run.result()
@@ -194,7 +194,7 @@ def test_closing_leaves_no_process_no_thread_and_no_file_also_of_an_earlier_engi
     process = worker(lane)
     lane.close()
     assert gone(process)
-    limit = time.monotonic() + 10
+    limit = time.monotonic() + PATIENCE
     while (
         threads := [t.name for t in threading.enumerate() if "headgate-closed" in t.name]
     ) and time.monotonic() < limit:
@@ -206,8 +206,8 @@ def test_closing_leaves_no_process_no_thread_and_no_file_also_of_an_earlier_engi
 
 def test_two_lanes_answer_at_a_time_and_a_third_says_that_there_is_no_slot(spark, given, tmp_path):
     slots = spark.sparkContext.defaultParallelism
-    lanes = [ResidentLane(f"r-{i}", spark, tmp_path) for i in range(slots)]
-    assert all(lane.ready(60) for lane in lanes)
+    lanes = [ResidentLane(f"r-{i}", spark, tmp_path, silence=PATIENCE) for i in range(slots)]
+    assert all(lane.ready(PATIENCE) for lane in lanes)
     runs = [
         Asked(lane, lambda executor, i=i: executor.answer(program(990 + i), given)) for i, lane in enumerate(lanes)
     ]
