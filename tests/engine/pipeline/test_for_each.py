@@ -62,7 +62,7 @@ def test_a_column_of_numbers_becomes_numbers_and_any_other_quoted_text(folder, v
 
 
 @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0"), min_size=1).filter(str.strip))
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_text_is_one_constant_of_the_query_whatever_it_holds(tmp_path, text):
     file = tmp_path / "c.csv"
     doubled = text.replace('"', '""')

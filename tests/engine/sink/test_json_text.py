@@ -138,7 +138,9 @@ def expected(value, kind):
 
 
 @pytest.mark.usefixtures("few")
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(data=st.data())
 def test_what_is_read_back_is_what_was_written_from_any_slice(data):
     kind = data.draw(KINDS)

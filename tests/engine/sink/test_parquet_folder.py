@@ -239,12 +239,14 @@ def test_results_are_staged_while_another_thread_makes_files(tmp_path):
 
     with ThreadPoolExecutor() as pool:
         other = pool.submit(ticking)
-        for number in range(1, 300):
-            run(writer, number, table(number))
-            # The other thread has to have its turn, or there is nothing to see.
-            while len(list(tmp_path.glob("part-*"))) < number // 100 and not other.done():
-                time.sleep(0.001)
-        done.set()
+        try:
+            for number in range(1, 300):
+                run(writer, number, table(number))
+                # The other thread has to have its turn, or there is nothing to see.
+                while len(list(tmp_path.glob("part-*"))) < number // 100 and not other.done():
+                    time.sleep(0.001)
+        finally:
+            done.set()
         other.result()
     writer.close()
     assert len(list(tmp_path.glob("part-*"))) > 1

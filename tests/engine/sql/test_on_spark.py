@@ -251,7 +251,9 @@ MIXED = (
 )
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(drawn=st.lists(tuples, min_size=1, max_size=25), cuts=st.sets(st.integers(0, 25), max_size=2))
 def test_panes_agree_whatever_the_tuples_and_the_trains(spark, catalog, drawn, cuts):
     rows = [tuple_of(position, *each) for position, each in enumerate(drawn)]
