@@ -244,7 +244,9 @@ def test_a_mistake_is_one_line_without_a_traceback_and_exit_code_2(tmp_path, arg
         (False, 200.0, "the engine stopped 3m 20s ago"),
     ],
 )
-def test_top_says_whether_there_is_news(tmp_path, running, age, first):
+def test_top_says_whether_there_is_news(tmp_path, monkeypatch, running, age, first):
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
     result = headgate("top", left_behind(tmp_path, running=running, age=age), "--once")
     assert result.stdout.startswith(first)
 

@@ -9,6 +9,7 @@ import pytest
 from engine.live import Fed
 from engine.snapshots import deadline, query, query_class, snapshot, stream, table
 from headgate import Engine, InputError
+from headgate.engine import notebook
 from headgate.engine.notebook import given_as, html, show
 
 ROWS = pa.table({"sym": ["a", None], "n": [1, 2]})
@@ -104,8 +105,13 @@ def test_in_a_notebook_the_page_is_shown_anew(monkeypatch):
     inside.display = display
     monkeypatch.setitem(sys.modules, "IPython", shell)
     monkeypatch.setitem(sys.modules, "IPython.display", inside)
-    times = iter(range(100))
+    times, now = iter(range(100)), [0.0]
+
+    def sleep(seconds):
+        now[0] += seconds
+
+    monkeypatch.setattr(notebook, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
     show(lambda: snapshot([stream(f"s{next(times)}")]), 0.6)
-    assert len(shown) >= 2
+    assert len(shown) == 3
     assert "s0" in shown[0]
     assert "s1" in shown[1]

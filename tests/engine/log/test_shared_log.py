@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.live import until
 from engine.log.logs import SCHEMA, feed, opened, table
 from headgate.engine.intake import LiveStream
 from headgate.engine.log import shared as shared_log
@@ -335,13 +336,6 @@ class Wrapping(Counting):
             raise ValueError(msg) from error
 
 
-def until(holds, seconds=20.0):
-    limit = time.time() + seconds
-    while not holds():
-        assert time.time() < limit
-        time.sleep(0.002)
-
-
 @pytest.fixture
 def live(nodes, tmp_path):
     made = [
@@ -399,11 +393,11 @@ def test_a_feeder_that_is_superseded_follows_and_says_so(live, caplog):
 def test_only_the_feeder_lets_time_pass_and_gives_way_if_another_did(live):
     first, second = live
     until(lambda: second.log.head > 2)
-    first.source.pause = 60.0
     first.feed(False)
+    first.source.pause, head = 3600.0, first.log.head
     first.feed(True)
-    until(lambda: first.status == "running" and first.log.head == second.log.head)
-    time.sleep(0.05)
+    # The one train that it gives now has come to both.
+    until(lambda: first.status == "running" and first.log.head == second.log.head == head + 1)
     window = Window(1, 1, "arrival")
     before = len(second.log.trains)
     second.pass_time([window])

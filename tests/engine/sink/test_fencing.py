@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.live import until
 from engine.sink.openings import opened, opening, run, table
 from engine.sink.stepping import happening
 from headgate.engine import sink
@@ -312,8 +312,7 @@ def test_a_process_that_sleeps_while_it_is_taken_over_adds_nothing_when_it_wakes
     with subprocess.Popen(given, stdout=subprocess.PIPE, text=True, env=environment) as old:
         try:
             assert old.stdout.readline() == "now\n"
-            while not peek(tmp_path / "manifest.db").progress["big"].run > 3:
-                time.sleep(0.01)
+            until(lambda: peek(tmp_path / "manifest.db").progress["big"].run > 3)
             old.send_signal(signal.SIGSTOP)
             taker = KINDS[kind](tmp_path)
             taker.fence(opening(instance="1"))
