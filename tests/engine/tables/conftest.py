@@ -22,8 +22,9 @@ class Elsewhere:
         self.gate.set()
 
     def change(self, *keys):
-        for key in keys or self.versions:
-            self.versions[key] += 1
+        # At once: whoever reads meanwhile sees all of it or nothing.
+        changed = keys or self.versions
+        self.versions = {key: n + (key in changed) for key, n in self.versions.items()}
 
     def __call__(self, spark):
         self.asked += 1

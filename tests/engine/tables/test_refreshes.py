@@ -184,8 +184,15 @@ def test_a_refresh_that_ends_with_the_engine_is_no_failure_of_the_table(engine, 
     engine.start("fcfs")
     until(lambda: elsewhere.asked > 1)
     elsewhere.broken = RuntimeError("cancelled")
-    threading.Timer(0.5, elsewhere.gate.set).start()
+
+    def answer():
+        engine._refresher._ending.wait(60)
+        elsewhere.gate.set()
+
+    answers = threading.Thread(target=answer)
+    answers.start()
     engine.stop()
+    answers.join()
     assert (shown(engine).failures, shown(engine).problem) == (0, None)
 
 

@@ -1,7 +1,6 @@
 """Which rows a run joins with: one snapshot for each run, and after a crash the one that the run had."""
 
 import shutil
-import time
 
 import pytest
 
@@ -22,10 +21,14 @@ def test_every_run_sees_one_snapshot_while_the_table_goes_on_changing(engine, fe
     engine.query("seen", ALL)
     engine.refreshing(100, per="1s")
     engine.start("fcfs")
-    while len({row["low"] for row in engine.results("seen").to_pylist()}) < 3:
-        elsewhere.change()
-        fed.feed(9)
-        time.sleep(0.05)
+
+    def three_are_seen():
+        if engine.queries["seen"].progress.cursors["s"] == fed.given:
+            elsewhere.change()
+            fed.feed(9)
+        return len({row["low"] for row in engine.results("seen").to_pylist()}) >= 3
+
+    until(three_are_seen)
     fed.end()
     assert engine.wait(120)
     rows = engine.results("seen").to_pylist()
@@ -170,6 +173,6 @@ def test_what_was_learned_of_a_table_outlives_the_engine(spark, tmp_path, elsewh
             caught_up(engine, "joined", position=30)
             # What a run has looked up is noted after its results are there.
             until(lambda engine=engine: shown(engine).accesses == 1)
-            rates[0] = shown(engine).change_rate
+        rates[0] = shown(engine).change_rate
     assert accesses == [0.5, 1.0]
     assert rates[1] == pytest.approx(rates[0], rel=0.5)
