@@ -28,7 +28,7 @@ def running(spark, tmp_path_factory):
     server = engine.serve(port=0, token=TOKEN)
     engine.start("cqc")
     source.feed(40)
-    caught_up(engine, "over_0", position=40)
+    caught_up(engine, "over_0", "over_1", "over_2", position=40)
     yield engine, server, source
     engine.stop()
 
