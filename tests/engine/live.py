@@ -1,13 +1,13 @@
 """Small engines for tests: a stream that is fed by hand, and waiting until something holds."""
 
 import time
-from queue import Empty, SimpleQueue
+from collections import deque
 
 import pyarrow as pa
 
 from engine.log.logs import SCHEMA, table
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 SECOND = 1_000_000
 
 
@@ -22,10 +22,10 @@ def train(first, count):
 
 
 class Fed:
-    """A source that gives what is put into it; `None` ends the stream."""
+    """A source that gives what is put into it; `None` ends the stream. What could not be appended comes again."""
 
     def __init__(self):
-        self._tables = SimpleQueue()
+        self._tables = deque()
         self.given = 0
 
     def schema(self, spark):
@@ -35,23 +35,24 @@ class Fed:
         self.given = max(self.given, (intake.state or {"next": 0})["next"])
         at = (intake.state or {"next": 0})["next"]
         while not intake.wait(0.005):
-            try:
-                rows = self._tables.get_nowait()
-            except Empty:
+            if not self._tables:
                 continue
+            rows = self._tables[0]
+            if rows is not None:
+                at += rows.num_rows
+                intake.append(rows, {"next": at})
+            self._tables.popleft()
             if rows is None:
                 return
-            at += rows.num_rows
-            intake.append(rows, {"next": at})
 
     def feed(self, *counts):
         """Put in trains of so many tuples, which go on where the last ended."""
         for count in counts:
-            self._tables.put(train(self.given, count))
+            self._tables.append(train(self.given, count))
             self.given += count
 
     def end(self):
-        self._tables.put(None)
+        self._tables.append(None)
 
 
 def until(holds):

@@ -197,7 +197,7 @@ def test_labels_are_classes_to_a_policy_that_goes_by_them_and_streams_may_come_l
     with Engine(spark, tmp_path) as engine:
         engine.stream("s", first, event_time="t")
         engine.query("q", "SELECT v FROM s", cls="one")
-        engine.start("cqc", shed=Shed("common", "ctrl", {"target": 1.0}, period=0.05))
+        engine.start("cqc", shed=Shed("common", "ctrl", {"target": 3600.0}, period=0.05))
         engine.stream("later", second, event_time="t")
         engine.query("r", "SELECT v FROM later", cls="two")
         first.feed(10)

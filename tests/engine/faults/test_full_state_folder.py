@@ -3,13 +3,9 @@
 import resource
 from contextlib import contextmanager
 
-import pyarrow as pa
-
 from engine.faults.found import query, stream, values
-from engine.live import until
-from headgate import sink, source
-
-TRAINS = [pa.table({"v": range(1000 * k, 1000 * (k + 1))}) for k in range(100)]
+from engine.live import Fed, until
+from headgate import sink
 
 
 @contextmanager
@@ -24,12 +20,15 @@ def files_of_at_most(size):
 
 
 def test_when_there_is_room_again_everything_is_there_once(engine, tmp_path):
-    engine.stream("big", source.rows(TRAINS, every=0.1))
+    big = Fed()
+    engine.stream("big", big)
     engine.query("each", "SELECT v FROM big", sink=sink.parquet(tmp_path / "each"))
     engine.query("some", "SELECT v FROM big WHERE v % 10 = 0", sink=sink.parquet(tmp_path / "some"))
     engine.start("fcfs", train={"most": 3000})
+    big.feed(*[1000] * 60)
     until(lambda: query(engine, "each").runs > 2)
     with files_of_at_most(4_000):
+        big.feed(*[1000] * 40)
         until(lambda: stream(engine, "big").status == "failed")
         until(lambda: query(engine, "each").reason or not query(engine, "each").pending)
         assert "then resume" in stream(engine, "big").reason
@@ -38,6 +37,7 @@ def test_when_there_is_room_again_everything_is_there_once(engine, tmp_path):
     engine.resume("big")
     for name in ("each", "some"):
         engine.resume(name)
+    big.end()
     engine.pause("s")
     until(lambda: stream(engine, "big").status == "ended")
     until(lambda: not any(query(engine, name).pending for name in ("each", "some")))

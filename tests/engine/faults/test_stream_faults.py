@@ -1,27 +1,31 @@
 """A stream whose source or log fails stops alone, with a reason, and goes on where it was."""
 
 import json
+import threading
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from engine.faults.found import ALL, query, stream
-from engine.live import column, train, until
+from engine.live import Fed, column, train, until
 from headgate import Engine, InputError, source
 
 TRAINS = [train(2 * k, 2) for k in range(40)]
 
 
 def test_a_stream_whose_log_cannot_be_written_stops_alone_and_goes_on_once_it_can(engine, fed):
-    engine.stream("other", source.rows(TRAINS, every=0.02))
+    other = Fed()
+    engine.stream("other", other)
     engine.query("mine", ALL)
     engine.query("others", "SELECT v FROM other")
     engine.start("fcfs")
-    until(lambda: stream(engine, "other").tuples)
+    other.feed(*[2] * 10)
+    until(lambda: stream(engine, "other").tuples == 20)
     folder = engine.state / "streams" / "other"
     folder.rename(folder.with_name("kept"))
     folder.touch()
+    other.feed(*[2] * 10)
     until(lambda: stream(engine, "other").status == "failed")
     reason = stream(engine, "other").reason
     assert reason.startswith(f"cannot write {folder}")
@@ -34,10 +38,11 @@ def test_a_stream_whose_log_cannot_be_written_stops_alone_and_goes_on_once_it_ca
     # What was asked of the log in between has failed too.
     engine.resume("others")
     engine.resume("other")
+    other.end()
     fed.end()
     assert engine.wait(120)
     assert stream(engine, "other").reason is None
-    assert sorted(column(engine, "others")) == list(range(80))
+    assert sorted(column(engine, "others")) == list(range(40))
 
 
 def test_a_train_that_is_gone_from_the_log_stops_the_queries_that_need_it(engine, fed):
@@ -88,15 +93,48 @@ def test_a_file_that_cannot_be_read_stops_its_stream_alone_and_is_left_out_once_
     until(lambda: sorted(column(engine, "of_files")) == [1, 2, 3])
 
 
+class Halting:
+    """A source that stands still after every train until it is let go, and can be stopped there."""
+
+    def __init__(self, source):
+        self._source, self._go = source, threading.Event()
+
+    def schema(self, spark):
+        return self._source.schema(spark)
+
+    def run(self, intake):
+        self._source.run(Halted(intake, self._go))
+
+    def let_go(self):
+        self._go.set()
+
+
+class Halted:
+    """What such a source appends to."""
+
+    def __init__(self, intake, go):
+        self._intake, self._go = intake, go
+
+    def append(self, *given, **more):
+        self._intake.append(*given, **more)
+        while not self._go.is_set() and not self._intake.wait(0.01):
+            pass
+
+    def __getattr__(self, name):
+        return getattr(self._intake, name)
+
+
 def test_a_replay_whose_file_vanishes_stops_and_goes_on_once_it_is_back(engine, tmp_path):
     file = tmp_path / "replayed.parquet"
     pq.write_table(pa.table({"v": range(200)}), file)
-    engine.stream("again", source.replay(file, speed=100, repeat=2, every=0.02))
+    again = Halting(source.replay(file, speed=100, repeat=2, every=0.02))
+    engine.stream("again", again)
     engine.query("replayed", "SELECT v FROM again")
     engine.start("fcfs")
     until(lambda: stream(engine, "again").tuples)
     engine.pause("again")
     file.rename(tmp_path / "elsewhere.parquet")
+    again.let_go()
     engine.resume("again")
     until(lambda: stream(engine, "again").status == "failed")
     assert str(file) in stream(engine, "again").reason
