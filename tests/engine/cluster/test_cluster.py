@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -44,20 +43,14 @@ def killed(process):
         process.stdout.close()
 
 
-def free_port():
-    with socket.socket() as made:
-        made.bind(("127.0.0.1", 0))
-        return made.getsockname()[1]
-
-
 def said(log, text):
-    """Wait until a log says something."""
+    """Wait until a log says something; gives how."""
     limit = time.monotonic() + LONGEST
     while time.monotonic() < limit:
-        if log.exists() and re.search(text, log.read_text()):
-            return
+        if log.exists() and (found := re.search(text, log.read_text())):
+            return found
         time.sleep(0.1)
-    pytest.fail(f"{log} does not say {text}: {log.read_text() if log.exists() else 'nothing'}")
+    return pytest.fail(f"{log} does not say {text}: {log.read_text() if log.exists() else 'nothing'}")
 
 
 class Cluster:
@@ -65,14 +58,13 @@ class Cluster:
 
     def __init__(self, folder):
         self._folder = folder
-        self._port = free_port()
-        self.master = f"spark://127.0.0.1:{self._port}"
         self.processes = []
 
     def __enter__(self):
         local = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1"}
-        at = ["--host", "127.0.0.1", "--port", self._port, "--webui-port", "0"]
+        at = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
         self._start("Master", "master", at, local)
+        self.master = said(self._folder / "master.log", r"Starting Spark master at (spark://\S+)")[1]
         said(self._folder / "master.log", "New state: ALIVE")
         for name in ("first", "second"):
             work = ["--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0"]
