@@ -31,7 +31,7 @@ from headgate.bench.rivals.tree import used
 from headgate.bench.rivals.tuples import POOL, Pool, PythonFeed, Round
 from headgate.errors import HeadgateError
 
-SHORT = Plan(rate=20_000.0, warm_up=0.5, seconds=0.5, patience=30.0)
+SHORT = Plan(rate=20_000.0, warm_up=0.5, seconds=0.5, patience=300.0)
 POOLED = Pool.of(SYMBOLS)
 IDS = np.arange(50_000)
 
@@ -106,13 +106,14 @@ def test_response_times_are_those_of_results_whose_tuples_came_after_the_warm_up
     now = time.time()
     ear.take(np.array([(now - 10) * 1e6, (now - 2) * 1e6]).astype(np.int64))
     assert ear.results == 2
-    assert ear.waited(now - 5) == pytest.approx([2.0], abs=0.5)
+    (waited,) = ear.waited(now - 5)
+    assert 2.0 <= waited + 1e-6 <= time.time() - now + 2.1
 
 
 def test_what_the_children_of_a_process_use_counts():
     work = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(60_000_000))']); input()"
     with subprocess.Popen([sys.executable, "-c", work], stdin=subprocess.PIPE) as parent:
-        limit = time.time() + 30
+        limit = time.time() + 300
         while (found := used(parent.pid)) is not None and found.cpu < 0.2 and time.time() < limit:
             time.sleep(0.05)
         parent.communicate(b"\n")
@@ -144,7 +145,7 @@ def test_a_system_gives_every_result_once(system):
     assert found["results"] > 0
     assert 0 < found["p50"] <= found["p99"]
     assert found["cpu"] is None or found["cpu"] > 0
-    limit = time.time() + 10
+    limit = time.time() + 120
     while alive(pid) and time.time() < limit:
         time.sleep(0.05)
     assert alive(pid) == []

@@ -15,7 +15,7 @@ CALLS = {"trains are dropped": (1,), "queries join a cohort": (1, 2), "rows are 
 
 Trains are dropped once a second, cohorts made at a start, and few runs have rows for the one stream of results.
 """
-LATER = 5.0
+LATER = 60.0
 
 
 @pytest.fixture(scope="module")
