@@ -2,7 +2,6 @@
 
 import logging
 import math
-import sqlite3
 import threading
 import time
 from collections import deque
@@ -10,10 +9,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import compress
 from operator import is_not
-from typing import Literal, TypeVar
+from typing import Literal
 
 from headgate.engine.accounts import Accounts
 from headgate.engine.assigned import Assigned
+from headgate.engine.changing import Changing
 from headgate.engine.evaluation.closed import Closed
 from headgate.engine.evaluation.protocol import NOTHING, Waiting
 from headgate.engine.failing import Failing
@@ -22,39 +22,40 @@ from headgate.engine.iterations import DeadlineUnit
 from headgate.engine.lanes import Lane
 from headgate.engine.live_plan import LivePlan
 from headgate.engine.log.manifest import Manifest
+from headgate.engine.mailbox import Mailbox
+from headgate.engine.managing import keep_load, keep_time
+from headgate.engine.policies import Policies
 from headgate.engine.query import LiveQuery
-from headgate.engine.running import Done, message, run
+from headgate.engine.running import Done, run
 from headgate.engine.shedding import Shedding
 from headgate.engine.timekeeper import Timekeeper
 from headgate.engine.units import MOST_SEGMENTS, LiveUnit, segments
 from headgate.model.unit import Unit
-from headgate.policy.classes.scheduler import WHOLE, ByClass
-from headgate.policy.deadlines import DeadlinesFirst
+from headgate.policy.classes.scheduler import WHOLE
 from headgate.policy.protocol import Outcome, Policy, Run, View
 from headgate.policy.trains import Train
 from headgate.policy.worthwhile import OVERRIPE, length, unripe
-from headgate.record import Managed, Reason, Recorder
+from headgate.record import Recorder
 from headgate.shed.droppers import Drop
 
-_T = TypeVar("_T")
-
 _TICK = 0.2
-"""Seconds after which the loop looks around even if nothing has happened: limits, rests, statistics."""
+"""Seconds after which the loop looks around even if nothing has happened: limits, statistics."""
 
 _FADES = 0.95
 """What the longest run of late still counts after the next one."""
-_AGAIN = 1.0
-"""Seconds until deadlines are planned for again after that has failed."""
 
 _log = logging.getLogger(__name__)
 
 
-class Scheduler:
+class Scheduler(Changing):
     """One thread that decides, over lanes that run. All that concerns the plan is done in that thread."""
 
     def __init__(self, lanes: Sequence[Lane], manifest: Manifest, recorder: Recorder) -> None:
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="headgate-scheduler", daemon=True)
+        plan = LivePlan(manifest, recorder, self.wake, self._prepare)
+        super().__init__(plan, Mailbox(self._thread, self._wake.set))
         self.lanes = list(lanes)
-        self.plan = LivePlan(manifest, recorder, self.wake, self._prepare)
         self.accounts = Accounts()
         self.policy_name = ""
         self.shedding: Shedding | None = None
@@ -67,8 +68,7 @@ class Scheduler:
         """Told when a unit has come to the position at which it holds."""
         self.started = False
         self._manifest, self._recorder = manifest, recorder
-        self._make: Callable[[], Policy] | None = None
-        self._policies: dict[str, Policy] = {}
+        self._policies: Policies | None = None
         self._shown: dict[str, Sequence[Waiting]] = {}
         """By kind of lane, the queues that its policy has seen last."""
         self._most, self._slice, self._overripe = math.inf, math.inf, OVERRIPE
@@ -77,16 +77,8 @@ class Scheduler:
         """By unit, the longest run of late, in seconds."""
         self._assigned: dict[str, Assigned] = {}
         self._retiring: set[str] = set()
-        self._todo: deque[tuple[Callable[[], None], threading.Event]] = deque()
-        self._wake = threading.Event()
         self._stopping = False
         self._refreshed = 0.0
-        self._thread = threading.Thread(target=self._loop, name="headgate-scheduler", daemon=True)
-
-    @property
-    def units(self) -> list[LiveUnit]:
-        """The units of the plan."""
-        return self.plan.units
 
     # What the engine asks for
 
@@ -106,42 +98,17 @@ class Scheduler:
     ) -> None:
         """Schedule by a policy, with trains in these bounds, and shed; once started, in its own thread.
 
-        Each kind of lane has a policy of its own: what one of them can run is nothing to the other. Runs are put off
-        for the part `overripe` of the time until results are due, at most.
+        Runs are put off for the part `overripe` of the time until results are due, at most.
         """
-        self.policy_name, self._make, self.shedding, self.keeper = name, policy, shedding, keeper
+        self.policy_name, self.shedding, self.keeper = name, shedding, keeper
         self._most, self._slice, self._overripe = bounds.most, bounds.slice, overripe
-        self._policies, self.accounts = {}, Accounts()
+        shares = (lambda: shedding.management.shares) if shedding else None
+        self._policies, self.accounts = Policies(policy, keeper.order if keeper else None, shares), Accounts()
         self.plan.schedule()
 
     def wake(self) -> None:
         """Say that something has changed: tuples came, or a lane is free."""
         self._wake.set()
-
-    def call(self, change: Callable[[], None]) -> None:
-        """Make a change in the scheduler's thread, between two decisions; returns when it is made."""
-        if not self._thread.is_alive():
-            change()
-            return
-        failed: list[Exception] = []
-
-        def attempt() -> None:
-            try:
-                change()
-            except Exception as error:  # noqa: BLE001 - whoever asked for the change is told
-                failed.append(error)
-
-        made = self._soon(attempt)
-        while not made.wait(_TICK) and self._thread.is_alive():
-            pass
-        if failed:
-            raise failed[0]
-
-    def _asked(self, change: Callable[[], _T]) -> _T | None:
-        """What a change in the scheduler's thread comes to; None if there is no such thread any more."""
-        found: list[_T] = []
-        self.call(lambda: found.append(change()))
-        return found[0] if found else None
 
     def enlist(self, lane: Lane) -> None:
         """Have one more lane."""
@@ -172,10 +139,6 @@ class Scheduler:
         lanes = {lane.name for lane in self.lanes if lane.kind == kind}
         return max((now - each.since for name, each in self._assigned.copy().items() if name in lanes), default=0.0)
 
-    def add(self, units: Sequence[LiveUnit]) -> None:
-        """Take units into the plan."""
-        self.call(lambda: self.plan.replace([], units))
-
     def remove(self, query: LiveQuery) -> None:
         """Take a query out of the plan, once its run is over."""
         query.status = "paused"
@@ -188,71 +151,16 @@ class Scheduler:
         self.plan.drop(unit, query)
         self.accounts.qos.queries.pop(query.name, None)
 
-    def apart(self, query: LiveQuery) -> None:
-        """See that the query has a unit of its own, so that what happens to it happens to no other."""
-        while (unit := self.home(query)) is not None and len(unit.queries) > 1:
-            self.when_free(unit, partial(self.plan.part, unit, [[query]]))
-
-    def merge(self, first: KernelUnit, others: Sequence[KernelUnit], at: int) -> bool:
-        """Take the queries of other units into one, if all stand at a position; False if they do not, or one runs."""
-        return bool(self._asked(lambda: self.plan.merge(first, others, at)))
-
-    def board(self, host: KernelUnit, unit: KernelUnit, riders: Sequence[LiveQuery]) -> bool:
-        """Let queries of a unit ride with another from now on, if both stand at the same tuple and none runs."""
-        return bool(self._asked(lambda: self.plan.board(host, unit, riders)))
-
-    def split(self, unit: KernelUnit, groups: Sequence[Sequence[LiveQuery]]) -> Sequence[LiveUnit]:
-        """Take a unit apart into one for each group, the first of which stays; none if it runs."""
-        return self._asked(lambda: self.plan.split(unit, groups)) or ()
-
-    def exchange(self, query: LiveQuery, make: Callable[[], LiveUnit]) -> None:
-        """Give a query that has a unit of its own another one, between two runs."""
-        unit = self.unit_of(query)
-        self.when_free(unit, partial(self.plan.exchange, unit, query, make))
-
-    def unit_of(self, query: LiveQuery) -> LiveUnit:
-        """The unit that runs a query."""
-        return self.plan.homes[query.name]
-
-    def home(self, query: LiveQuery) -> LiveUnit | None:
-        """The unit that runs a query, if it has one yet."""
-        return self.plan.homes.get(query.name)
-
-    def when_free(self, unit: LiveUnit, change: Callable[[], object]) -> None:
-        """Make a change that concerns a unit, between two of its runs; nothing if the unit is gone by then."""
-        made = False
-
-        def attempt() -> None:
-            nonlocal made
-            if unit not in self.units:
-                made = True
-            elif not unit.busy:
-                change()
-                made = True
-
-        while not made:
-            self.call(attempt)
-            if not made:
-                time.sleep(_TICK / 40)
-
     def settled(self, unit: LiveUnit) -> bool:
         """In the scheduler's thread: whether a unit does nothing and all that it did is committed, or is so now."""
         runs = (unit is each for assigned in self._assigned.copy().values() for each, _, _ in assigned.runs)
         free = unit in self.units and not unit.busy and not any(runs)
         return free and (not isinstance(unit, KernelUnit) or self.plan.saved(unit))
 
-    def measured(self, name: str) -> Unit | None:
-        """A unit as measured."""
-        return self.plan.model(name)
-
-    def changed(self, unit: str, what: Literal["added", "paused", "resumed", "removed", "failed"]) -> None:
-        """Record that a unit was paused, resumed and so on."""
-        self.plan.changed(unit, what)
-
     @property
     def idle(self) -> bool:
         """Whether nothing runs and nothing that could run waits."""
-        if self._assigned or self._todo:
+        if self._assigned or self._mailbox:
             return False
         now = time.time()
         # Whoever waits for others to be fused with may have tuples behind that position.
@@ -280,7 +188,7 @@ class Scheduler:
                 _log.warning("%s is rolled back: it did not end in %g s", self.running(lane), grace)
                 lane.cancel()
             lane.close()
-        self._catch_up()
+        self._mailbox.catch_up()
         if self.keeper:
             self.keeper.overdue(time.time())
         for unit in self.units:
@@ -293,7 +201,7 @@ class Scheduler:
         while not self._stopping:
             self._wake.wait(self._until())
             self._wake.clear()
-            self._catch_up()
+            self._mailbox.catch_up()
             self._look_around()
             for lane in self.lanes:
                 if lane.name not in self._assigned and lane.name not in self._retiring and not self._stopping:
@@ -306,22 +214,6 @@ class Scheduler:
         due = min(due, self.keeper.next) if self.keeper else due
         return min(_TICK, max(0.001, due - time.time()))
 
-    def _soon(self, change: Callable[[], None]) -> threading.Event:
-        made = threading.Event()
-        self._todo.append((change, made))
-        self.wake()
-        return made
-
-    def _catch_up(self) -> None:
-        while self._todo:
-            change, made = self._todo.popleft()
-            try:
-                change()
-            except Exception as error:  # noqa: BLE001 - a full disk, say: whatever it is, the others go on
-                _log.warning("could not take note: %s", message(error))
-            finally:
-                made.set()
-
     def _look_around(self) -> None:
         now = time.time()
         for lane in self.lanes:
@@ -332,9 +224,9 @@ class Scheduler:
                 assigned.too_long = True
                 lane.cancel()
         if self.shedding and now >= self.shedding.next:
-            self._manage(self.shedding, now)
+            keep_load(self.shedding, self.plan, self._policies, self._manifest, self._recorder, now)
         if self.keeper and now >= self.keeper.next:
-            self._keep_time(self.keeper, now)
+            keep_time(self.keeper, self.plan, now, self._blocked())
         self._failing.look(now)
         if now - self._refreshed >= self.plan.period:
             self._refreshed = now
@@ -344,56 +236,26 @@ class Scheduler:
             except Exception as error:  # noqa: BLE001 - a full disk, say; nothing that could not wait
                 _log.warning("could not tidy up: %s", error)
 
-    def _keep_time(self, keeper: Timekeeper, now: float) -> None:
-        """Look after deadlines.
+    def _blocked(self) -> float | None:
+        """How long what other queries run on job lanes may be in the way of a deadline; None if there are none.
 
-        What other queries run on job lanes is in the way for as long as a run is to last, or the longest of late.
+        That is as long as a run is to last, or the longest of late, in seconds.
         """
-        due = [unit for unit in self.units if isinstance(unit, DeadlineUnit)]
         jobs = next((lane for lane in self.lanes if lane.kind == "jobs"), None)
         taken = self._taken(jobs) if jobs else ()
         others = [unit for unit in self.units if unit.in_kernel in taken and not isinstance(unit, DeadlineUnit)]
-        blocked = self._slice if math.isfinite(self._slice) else max(map(self._lasts, others), default=0.0)
-        try:
-            keeper.look(due, now, blocked if others else None)
-        except Exception as error:  # noqa: BLE001 - without this thread nothing would run any more
-            keeper.next = now + _AGAIN
-            _log.warning("deadlines go by the last plan: %s", message(error))
+        if not others:
+            return None
+        return self._slice if math.isfinite(self._slice) else max(map(self._lasts, others))
 
     def _lasts(self, unit: LiveUnit) -> float:
         """How long a run of a unit may last that nothing bounds: as the longest of late, or as a run over nothing."""
         return self._longest.get(unit.name, unit.queries[0].empty_job)
 
-    def _manage(self, shedding: Shedding, now: float) -> None:
-        """End a control period: what is dropped from now on, and what share of the time a class has."""
-        costs = {unit.entry.operator: unit.cost for unit in self.plan.models}
-        try:
-            others = [unit for unit in self.units if not isinstance(unit, DeadlineUnit)]
-            found = shedding.cycle(others, lambda unit: costs.get(unit.name), now, self._manifest)
-        except sqlite3.Error as error:
-            _log.warning("drop rates stay as they are: %s", message(error))
-            return
-        for policy in self._policies.values():
-            if found.changed and (by_class := _by_class(policy)):
-                by_class.share(found.shares)
-        orders = {name: Reason(order.why.formula, order.why.terms) for name, order in found.orders.items()}
-        why = Reason(found.why.formula, found.why.terms)
-        self._recorder.append(Managed(now, found.drops, found.shares, found.usage, orders, why))
-
-    def _policy(self, lane: Lane) -> Policy | None:
-        """What decides for lanes of this kind."""
-        if self._make and self.plan.models and lane.kind not in self._policies:
-            made = self._make()
-            made = self._policies[lane.kind] = DeadlinesFirst(made, self.keeper.order) if self.keeper else made
-            made.prepare(self.plan.models)
-            if self.shedding and (by_class := _by_class(made)):
-                by_class.share(self.shedding.management.shares)
-        return self._policies.get(lane.kind)
-
     def _decide(self, lane: Lane) -> None:
-        policy = self._policy(lane)
-        if policy is None or not self.plan.models:
+        if self._policies is None or not self.plan.models:
             return
+        policy = self._policies.of(lane.kind, self.plan.models)
         began = time.perf_counter()
         now = time.time()
         taken = self._taken(lane)
@@ -459,14 +321,14 @@ class Scheduler:
         self._recorder.append(assigned.entry(self.lanes.index(lane), unit, done))
         too_long, assigned.too_long = assigned.too_long, False
         _, _, oldest = assigned.runs.popleft()
-        self._soon(lambda: self._observe(lane, unit, n, done, oldest, too_long=too_long))
+        self._mailbox.put(lambda: self._observe(lane, unit, n, done, oldest, too_long=too_long))
         if assigned.runs and not self._stopping:
             self._begin(lane)
             return
         for left, _, _ in assigned.runs:
             left.busy = False
         del self._assigned[lane.name]
-        self.wake()
+        self._wake.set()
 
     def _observe(self, lane: Lane, unit: LiveUnit, n: int, done: Done, oldest: float, *, too_long: bool) -> None:
         unit.busy = False
@@ -487,7 +349,7 @@ class Scheduler:
         if len(unit.queries) == 1:
             unit.queries[0].succeeded()
             unit.queries[0].served.ran(done.read, took)
-        if unit in self.units and (policy := self._policies.get(lane.kind)):
+        if self._policies and lane.kind in self._policies and unit in self.units:
             alone = len(unit.queries) <= MOST_SEGMENTS
             total = (sum(done.results.values()),)
             results = tuple(done.results.get(name, 0) for name in segments(unit)) if alone else total
@@ -498,19 +360,10 @@ class Scheduler:
             if not unit.fresh:
                 self.plan.observe(outcome)
             unit.fresh = False
-            policy.observe(outcome)
-            if (by_class := _by_class(policy)) and done.waited and not isinstance(unit, DeadlineUnit):
-                for cls, times in responded.items():
-                    by_class.responded(cls, times)
+            self._policies.observe(lane.kind, outcome, {} if isinstance(unit, DeadlineUnit) else responded)
         self.ran(unit, done)
 
     def _prepare(self, models: Sequence[Unit]) -> None:
         """Tell what decides of the units as measured."""
-        for policy in self._policies.values():
-            policy.prepare(models)
-
-
-def _by_class(policy: Policy) -> ByClass | None:
-    """The class scheduler among what decides, if it is one."""
-    inner = policy.inner if isinstance(policy, DeadlinesFirst) else policy
-    return inner if isinstance(inner, ByClass) else None
+        if self._policies:
+            self._policies.prepare(models)
