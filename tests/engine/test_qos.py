@@ -8,6 +8,7 @@ import pytest
 from engine.live import Fed, until
 from headgate import Engine, InputError, LatencyGraph, LossGraph, Shed, sink
 from headgate.engine.evaluation.protocol import Waiting
+from headgate.engine.looking import Kept
 from headgate.engine.units import MOST_GRAPHS, model
 from headgate.record import Follower, Planned, Ran, read
 
@@ -162,6 +163,7 @@ def test_whose_critical_point_comes_first_runs_first(engine):
     engine.start("qos", fuse=False)
     for unit in engine._scheduler.units:
         unit.busy = True
+    engine._scheduler.wake()
     engine.source.feed(10)
     until(lambda: engine.status().streams[0].tuples == 10)
 
@@ -188,12 +190,14 @@ def test_a_run_that_is_hardly_worth_its_overhead_waits_for_a_part_of_the_time_to
     due = dict(zip([unit.name for unit in scheduler.units], scheduler.plan.due, strict=True))
     assert due == {"tight": 1.0, "loose": 4.0, "level": 0.0, "other": 0.0}
     now = 1000.0
-    queues = [Waiting(1, now - 0.05, 0) for _ in scheduler.units]
-    seen = {
-        unit.name: queue.pending for unit, queue in zip(scheduler.units, scheduler._ripe(queues, now), strict=True)
-    }
+    kept = Kept(scheduler.units, (False, True))
+    kept.measure(scheduler.plan.models, scheduler.plan.due, scheduler._looking.overripe)
+    kept.asked = [Waiting(1, now - 0.05, 0) for _ in scheduler.units]
+    kept.show(range(len(due)), now)
+    seen = {unit.name: queue.pending for unit, queue in zip(scheduler.units, kept.shown, strict=True)}
     assert seen == {"tight": 0, "loose": 0, "level": 1, "other": 1}
-    assert all(queue.pending for queue in scheduler._ripe(queues, now + 4.0))
+    kept.show([], now + 4.0)
+    assert all(queue.pending for queue in kept.shown)
 
 
 # What results were worth.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from headgate.engine.evaluation.protocol import NOTHING, Waiting
 from headgate.model.operator import Cost
 from headgate.model.qos import LatencyGraph
-from headgate.policy.worthwhile import OVERRIPE, OVERRIPE_BY_GRAPH, due_in, unripe
+from headgate.policy.worthwhile import OVERRIPE, OVERRIPE_BY_GRAPH, Ripening, due_in, unripe
 
 COST = Cost(0.01, 0.001)
 """A run is worth its overhead with 50 tuples."""
@@ -43,6 +43,29 @@ def test_whoever_waits_long_enough_for_any_policy_runs(now, pending, target):
     if not green(now, pending, target, OVERRIPE_BY_GRAPH):
         assert not green(now, pending, target, OVERRIPE)
     assert not green(target, pending, target, OVERRIPE_BY_GRAPH)
+
+
+@st.composite
+def looks(draw):
+    """Units, and what some of them have waiting at each of several times."""
+    n = draw(st.integers(1, 5))
+    costs = [Cost(draw(st.floats(0, 0.1)), draw(st.floats(0, 0.01))) for _ in range(n)]
+    targets = draw(st.lists(st.sampled_from([0.0, 0.1, 1.0, 5.0]), min_size=n, max_size=n))
+    queue = st.one_of(st.just(NOTHING), st.builds(Waiting, st.integers(1, 100), st.floats(0, 3)))
+    change = st.tuples(st.integers(0, n - 1), queue)
+    return costs, targets, draw(st.lists(st.tuples(st.floats(0, 3), st.lists(change, max_size=3)), max_size=10))
+
+
+@given(looks(), st.sampled_from([OVERRIPE, OVERRIPE_BY_GRAPH]))
+def test_looks_that_go_by_what_has_changed_find_the_same_unripe(found, overripe):
+    costs, targets, then = found
+    queues, kept = [NOTHING] * len(costs), Ripening(costs, targets, overripe)
+    for now, changes in then:
+        for i, queue in changes:
+            queues[i] = queue
+            kept.put(i, queue)
+        green = unripe(now, queues, costs, targets, overripe)
+        assert {*kept.green(now).nonzero()[0].tolist()} == green
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Literal, TypeVar
 
 from headgate.engine.fused import KernelUnit
 from headgate.engine.live_plan import LivePlan
+from headgate.engine.looking import Looking
 from headgate.engine.mailbox import Mailbox
 from headgate.engine.query import LiveQuery
 from headgate.engine.units import LiveUnit
@@ -21,8 +22,8 @@ _T = TypeVar("_T")
 class Changing:
     """Changes of a plan. What concerns a unit is changed between two of its runs."""
 
-    def __init__(self, plan: LivePlan, mailbox: Mailbox) -> None:
-        self.plan, self._mailbox = plan, mailbox
+    def __init__(self, plan: LivePlan, looking: Looking, mailbox: Mailbox) -> None:
+        self.plan, self._looking, self._mailbox = plan, looking, mailbox
 
     @property
     def units(self) -> list[LiveUnit]:
@@ -47,7 +48,14 @@ class Changing:
 
     def call(self, change: Callable[[], None]) -> None:
         """Make a change in the scheduler's thread, between two decisions; returns when it is made."""
-        self._mailbox.call(change)
+
+        def changed() -> None:
+            try:
+                change()
+            finally:
+                self._looking.anything()
+
+        self._mailbox.call(changed)
 
     def add(self, units: Sequence[LiveUnit]) -> None:
         """Take units into the plan."""
@@ -84,6 +92,7 @@ class Changing:
             if unit not in self.units:
                 made = True
             elif not unit.busy:
+                self._looking.anything()
                 change()
                 made = True
 

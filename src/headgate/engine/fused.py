@@ -275,6 +275,18 @@ class KernelUnit:
         return Waiting(1, now, self.cohort.position) if self.commit_due(now) else NOTHING
 
     @property
+    def logs(self) -> Sequence[StreamLog]:
+        """The stream."""
+        return (self._log,)
+
+    def until(self, found: Waiting, now: float) -> float:
+        """Until its patience ends, or while it waits for nothing, a rest or the time until the next commit."""
+        if found.pending:
+            return now if found.oldest >= now else self.patience
+        moments = self._until, self.queries[0].resting, self.patience, self.next_commit
+        return min((at for at in moments if at > now), default=math.inf)
+
+    @property
     def unsaved(self) -> bool:
         """Whether something waits for a commit."""
         return self.cohort.position != self.cohort.kept or bool(self._changed)

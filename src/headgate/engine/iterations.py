@@ -196,6 +196,10 @@ class DeadlineUnit(SingleUnit):
             return found
         return Waiting(1, now) if self.evaluation.least >= LEAST_TRIED else found
 
+    def until(self, found: Waiting, now: float) -> float:  # noqa: ARG002 - whatever that is
+        """Asked each time: what it waits for also depends on what is known of its costs."""
+        return now
+
     def evaluate(self, n: int, executor: Executor) -> Evaluated:  # noqa: ARG002 - pieces have their own length
         """The next piece; or a trial, if there is none."""
         query, progress = self._query, self._query.progress

@@ -7,21 +7,19 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from itertools import compress
-from operator import is_not
 from typing import Literal
 
 from headgate.engine.accounts import Accounts
 from headgate.engine.assigned import Assigned
 from headgate.engine.changing import Changing
 from headgate.engine.evaluation.closed import Closed
-from headgate.engine.evaluation.protocol import NOTHING, Waiting
 from headgate.engine.failing import Failing
 from headgate.engine.fused import KernelUnit
 from headgate.engine.iterations import DeadlineUnit
 from headgate.engine.lanes import Lane
 from headgate.engine.live_plan import LivePlan
 from headgate.engine.log.manifest import Manifest
+from headgate.engine.looking import Looking
 from headgate.engine.mailbox import Mailbox
 from headgate.engine.managing import keep_load, keep_time
 from headgate.engine.policies import Policies
@@ -34,7 +32,7 @@ from headgate.model.unit import Unit
 from headgate.policy.classes.scheduler import WHOLE
 from headgate.policy.protocol import Outcome, Policy, Run, View
 from headgate.policy.trains import Train
-from headgate.policy.worthwhile import OVERRIPE, length, unripe
+from headgate.policy.worthwhile import OVERRIPE, length
 from headgate.record import Recorder
 from headgate.shed.droppers import Drop
 
@@ -54,7 +52,7 @@ class Scheduler(Changing):
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="headgate-scheduler", daemon=True)
         plan = LivePlan(manifest, recorder, self.wake, self._prepare)
-        super().__init__(plan, Mailbox(self._thread, self._wake.set))
+        super().__init__(plan, Looking(plan), Mailbox(self._thread, self._wake.set))
         self.lanes = list(lanes)
         self.accounts = Accounts()
         self.policy_name = ""
@@ -69,9 +67,7 @@ class Scheduler(Changing):
         self.started = False
         self._manifest, self._recorder = manifest, recorder
         self._policies: Policies | None = None
-        self._shown: dict[str, Sequence[Waiting]] = {}
-        """By kind of lane, the queues that its policy has seen last."""
-        self._most, self._slice, self._overripe = math.inf, math.inf, OVERRIPE
+        self._most, self._slice = math.inf, math.inf
         self._failing = Failing(self.plan, manifest)
         self._longest: dict[str, float] = {}
         """By unit, the longest run of late, in seconds."""
@@ -101,13 +97,18 @@ class Scheduler(Changing):
         Runs are put off for the part `overripe` of the time until results are due, at most.
         """
         self.policy_name, self.shedding, self.keeper = name, shedding, keeper
-        self._most, self._slice, self._overripe = bounds.most, bounds.slice, overripe
+        self._most, self._slice, self._looking.overripe = bounds.most, bounds.slice, overripe
         shares = (lambda: shedding.management.shares) if shedding else None
         self._policies, self.accounts = Policies(policy, keeper.order if keeper else None, shares), Accounts()
         self.plan.schedule()
 
+    def came(self) -> None:
+        """Say that a stream has a new train."""
+        self._wake.set()
+
     def wake(self) -> None:
-        """Say that something has changed: tuples came, or a lane is free."""
+        """Say that something has changed, whatever it is."""
+        self._looking.anything()
         self._wake.set()
 
     def enlist(self, lane: Lane) -> None:
@@ -209,7 +210,9 @@ class Scheduler(Changing):
 
     def _until(self) -> float:
         """Seconds to sleep at most: a unit may have something to commit, or a control period end."""
-        due = min((unit.next_commit for unit in self.units if not unit.busy), default=math.inf)
+        # Who is free has looked last; the others look when they are.
+        free = {lane.kind for lane in self.lanes if lane.name not in self._assigned}
+        due = min((self._looking.next(kind) for kind in free), default=math.inf)
         due = min(due, self.shedding.next) if self.shedding else due
         due = min(due, self.keeper.next) if self.keeper else due
         return min(_TICK, max(0.001, due - time.time()))
@@ -235,6 +238,7 @@ class Scheduler(Changing):
                 self.chores()
             except Exception as error:  # noqa: BLE001 - a full disk, say; nothing that could not wait
                 _log.warning("could not tidy up: %s", error)
+            self._looking.anything()
 
     def _blocked(self) -> float | None:
         """How long what other queries run on job lanes may be in the way of a deadline; None if there are none.
@@ -258,19 +262,15 @@ class Scheduler(Changing):
         policy = self._policies.of(lane.kind, self.plan.models)
         began = time.perf_counter()
         now = time.time()
-        taken = self._taken(lane)
-        queues = [unit.waiting(now) if unit.in_kernel in taken else NOTHING for unit in self.units]
-        queues = self._ripe(queues, now)
+        shown = self._looking.look(lane.kind, self._taken(lane), now)
         alike = [each for each in self.lanes if each.kind == lane.kind]
-        running = frozenset(i for i, unit in enumerate(self.units) if unit.busy)
-        before, self._shown[lane.kind] = self._shown.get(lane.kind, ()), queues
-        changed = [*compress(range(len(queues)), map(is_not, queues, before))] if len(before) == len(queues) else None
         asked = time.perf_counter()
-        decision = policy.choose(View(now, queues, alike.index(lane), len(alike), running, changed))
+        decision = policy.choose(View(now, shown.queues, alike.index(lane), len(alike), shown.running, shown.changed))
         if decision is None:
             return
         self.accounts.overhead.choosing += time.perf_counter() - asked
         self.accounts.overhead.decisions += 1
+        queues = shown.queues
         runs = deque(
             (self.units[r.unit], self._length(r, queues[r.unit].pending), queues[r.unit].oldest)
             for r in decision.runs
@@ -279,14 +279,10 @@ class Scheduler(Changing):
         over = self.units[decision.why.over].name if decision.why.over is not None else None
         for unit, _, _ in runs:
             unit.busy = True
+            self._looking.noted(unit)
         self.accounts.overhead.deciding += time.perf_counter() - began
         self._assigned[lane.name] = Assigned(decision, now, runs, over)
         self._begin(lane)
-
-    def _ripe(self, queues: list[Waiting], now: float) -> list[Waiting]:
-        """The queues without those that are worth more later."""
-        green = unripe(now, queues, [unit.cost for unit in self.plan.models], self.plan.due, self._overripe)
-        return [NOTHING if i in green else queue for i, queue in enumerate(queues)]
 
     def _taken(self, lane: Lane) -> Collection[bool]:
         """The units that a lane takes, by whether they are the kernel's.
@@ -332,6 +328,7 @@ class Scheduler(Changing):
 
     def _observe(self, lane: Lane, unit: LiveUnit, n: int, done: Done, oldest: float, *, too_long: bool) -> None:
         unit.busy = False
+        self._looking.noted(unit)
         responded = self.accounts.take(unit, done, self.plan.targets)
         if self.keeper and isinstance(unit, DeadlineUnit):
             self.keeper.ran(unit, done)

@@ -115,7 +115,7 @@ class Streams:
         if train.count:
             at, until = train.arrived_first / _MICROS, train.arrived_last / _MICROS
             self._recorder.append(Arrived(name, train.first, train.count, at, until))
-        self._scheduler.wake()
+        self._scheduler.came()
 
 
 def _check_time(stream: str, schema: pa.Schema, column: str) -> None:

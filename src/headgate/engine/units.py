@@ -13,6 +13,7 @@ from headgate.engine.graphs import counted, fewer
 from headgate.engine.kernel.program import Joined
 from headgate.engine.lanes import Executor
 from headgate.engine.log.manifest import Manifest
+from headgate.engine.log.stream import StreamLog
 from headgate.engine.query import LiveQuery
 from headgate.engine.thinning import Thinning
 from headgate.model.operator import FREE, Cost
@@ -113,8 +114,18 @@ class LiveUnit(Protocol):
     def rates(self) -> dict[str, Thinning]:
         """Its drop rates, by stream."""
 
+    @property
+    def logs(self) -> Sequence[StreamLog]:
+        """The streams that it reads."""
+
     def waiting(self, now: float) -> Waiting:
         """What the policy may choose."""
+
+    def until(self, found: Waiting, now: float) -> float:
+        """Until when that stays what waits, if nothing comes, it does not run and nobody changes it.
+
+        `now` if it has to be asked each time.
+        """
 
     def evaluate(self, n: int, executor: Executor) -> Evaluated:
         """Evaluate about n tuples; nothing has moved yet."""
@@ -173,9 +184,20 @@ class SingleUnit:
         """Whether the query rests."""
         return self._query.status == "running" and now < self._query.resting
 
+    @property
+    def logs(self) -> Sequence[StreamLog]:
+        """Those of the query."""
+        return [self._query.logs[name] for name in self._query.evaluation.streams]
+
     def waiting(self, now: float) -> Waiting:
         """What waits for the query."""
         return NOTHING if self.busy else self._query.waiting(now)
+
+    def until(self, found: Waiting, now: float) -> float:
+        """What waits since now has no time of its own; else until the query has rested."""
+        if found.pending:
+            return now if found.oldest >= now else math.inf
+        return self._query.resting if self._query.resting > now else math.inf
 
     @property
     def reads(self) -> Mapping[str, str]:

@@ -3,6 +3,9 @@
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from headgate.model.operator import Cost
 from headgate.model.qos import LatencyGraph
 from headgate.policy.protocol import Queue
@@ -39,11 +42,54 @@ def unripe(
     green = set()
     for i in waiting:
         cost, queue = costs[i], queues[i]
-        if cost.b * queue.pending < _WORTH * cost.a:
-            target, waited = targets[i], now - queue.oldest
+        target = targets[i]
+        if target and _little(cost, queue.pending):
+            waited = now - queue.oldest
             if waited < overripe * target and (waited < _RIPE * target or waited < all_round):
                 green.add(i)
     return green if len(green) < len(waiting) else set()
+
+
+class Ripening:
+    """Which queues are unripe, as `unripe` has it, where few of them change from one look to the next."""
+
+    def __init__(self, costs: Sequence[Cost], targets: Sequence[float], overripe: float = OVERRIPE) -> None:
+        n = len(costs)
+        self._costs, self._targets, self.overripe = costs, targets, overripe
+        self._overheads = np.array([cost.a for cost in costs])
+        self._early, self._late = _RIPE * np.array(targets), overripe * np.array(targets)
+        self._waits, self._little = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        self._since = np.zeros(n)
+        self._none = np.zeros(n, np.bool_)
+        self._candidates: set[int] = set()
+
+    def put(self, unit: int, queue: Queue) -> None:
+        """Take the queue of a unit as it is now."""
+        pending = queue.pending
+        self._waits[unit] = pending > 0
+        if pending and self._targets[unit] and _little(self._costs[unit], pending):
+            self._candidates.add(unit)
+            self._little[unit], self._since[unit] = True, queue.oldest
+        elif unit in self._candidates:
+            self._candidates.discard(unit)
+            self._little[unit] = False
+
+    def green(self, now: float) -> NDArray[np.bool_]:
+        """By unit, whether its queue is worth more later."""
+        if not self._candidates:
+            return self._none
+        waited = now - self._since
+        green = self._little & (waited < self._late)
+        longer = green & (waited >= self._early)
+        if longer.any():
+            all_round = _WORTH * sum(self._overheads[self._waits].tolist())
+            green &= ~longer | (waited < all_round)
+        return green if np.count_nonzero(green) < np.count_nonzero(self._waits) else self._none
+
+
+def _little(cost: Cost, pending: int) -> bool:
+    """Whether a run over so many tuples is little work against its overhead."""
+    return cost.b * pending < _WORTH * cost.a
 
 
 def length(train: int, pending: int, cost: Cost, kept: float, most: float) -> int:
