@@ -10,6 +10,7 @@ from headgate.engine.iterations import DeadlineUnit, Iterating
 from headgate.engine.windows import Window
 from headgate.model.deadlines import Deadline
 from headgate.model.operator import Cost
+from headgate.monitor.estimators import RecentCost
 
 near = pytest.approx
 MICROS = 1_000_000
@@ -33,7 +34,7 @@ class Evaluation:
 def unit(evaluation, done=0, status="running"):
     progress = SimpleNamespace(closed=done * MICROS)
     query = SimpleNamespace(
-        name="q", cls="default", qos=None, empty_job=0.1, tried=None, status=status, progress=progress
+        name="q", cls="default", qos=None, empty_job=0.1, tried=None, status=status, progress=progress, most=100
     )
     made = DeadlineUnit(query, Deadline(10.0, 10.0, 8.0), evaluation, lambda *_: 1.0)
     made.cost = SimpleNamespace(cost=Cost(0.1, 0.001))
@@ -84,3 +85,38 @@ def test_what_can_be_read_is_bounded_by_the_time_and_by_the_longest_piece():
     # In pieces of 0.3 s all of it can be read.
     made.slice = 0.3
     assert made.affordable({"s": 1000}, math.inf, 0.3) == near(1.0, abs=1e-4)
+
+
+class LeftOut(Evaluation):
+    """A window of which nothing is kept; runs over nothing take so many seconds."""
+
+    def __init__(self, took):
+        super().__init__(110)
+        self.took, self.timed = took, 0
+
+    def opened(self, progress):
+        return SimpleNamespace(kept=0.0, taken=0, beside=0, counts={"s": 100}, tuples=100)
+
+    def empty(self, executor):
+        self.timed += 1
+        return self.took
+
+    def step(self, progress, n, executor):
+        return SimpleNamespace(read=0)
+
+
+def test_for_a_window_that_is_left_out_a_run_over_nothing_tells_what_all_runs_take_if_that_is_asked_for():
+    evaluation = LeftOut(0.5)
+    made = unit(evaluation, done=100)
+    made.cost = RecentCost(Cost(0.05, 0.001))
+    made._runs = 3
+    for _ in range(16):
+        made.cost.observe(5, 0.5)
+    assert made.cost.cost.a == near(0.05, abs=0.01)
+    made.evaluate(1, None)
+    assert evaluation.timed == 0
+    made.unsure = True
+    made.evaluate(1, None)
+    made.evaluate(1, None)
+    assert evaluation.timed == 1
+    assert made.cost.cost.a == near(0.5, abs=0.05)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from headgate.control.deadlines.keeping import kept_count
 from headgate.engine.evaluation.closed import Closed
 from headgate.engine.iterations import Standing, Work
 from headgate.engine.served import Deadlines
@@ -14,6 +15,7 @@ from headgate.engine.tally import Tally
 from headgate.engine.timekeeper import Timekeeper
 from headgate.model.deadlines import Deadline
 from headgate.model.operator import Cost
+from headgate.monitor.estimators import RecentCost
 from headgate.record import Iterated
 
 near = pytest.approx
@@ -35,7 +37,7 @@ class Unit:
         self.current = None
         self.counts, self.ahead, self.late = {"s": 0}, {}, []
         self.slice, self.aborts, self.planned = 1.0, False, (0.0, 0.0)
-        self.stands, self.by_clock = None, True
+        self.stands, self.by_clock, self.unsure = None, True, False
 
     def overdue(self, now, after):
         return [(end, why) for end, due, why in self.late if due <= now and end > after]
@@ -50,6 +52,32 @@ class Unit:
 
     def standing(self, now):
         return self.stands
+
+
+class Learning(Unit):
+    """A query whose costs are learned, on a machine where every run takes half a second and a tuple nothing.
+
+    A run over nothing took a tenth of that when it was registered.
+    """
+
+    takes = Cost(0.5, 1e-6)
+
+    def __init__(self, name):
+        super().__init__(name, 0.0)
+        self.cost, self.measured = RecentCost(Cost(0.05, 0.45), tried=1), False
+
+    def work(self, counts, kept=1.0):
+        seconds = self.cost.cost.of(kept * sum(counts.values()))
+        return Work(1, seconds, seconds)
+
+    def runs(self, kept, count):
+        """Take note of what it took to read such a share of a window."""
+        if read := kept_count(kept, count):
+            self.cost.observe(read, self.takes.of(read))
+            self.measured = True
+        elif not kept and self.unsure:
+            self.cost.observe(0, self.takes.a)
+            self.unsure = False
 
 
 class World:
@@ -321,3 +349,32 @@ def test_what_runs_vary_by_is_not_planned_for_and_what_they_always_take_longer_b
     for beyond, more in (((0.2, -0.2, 0.1, -0.1), 1.0), ((0.3, 0.1, 0.2, 0.2), 1.2), ((-0.3, -0.1), 1.0)):
         world.keeper.seen.beyond["a"] = deque(beyond)
         assert world.keeper.estimate(unit).cost == near(plain * more)
+
+
+@pytest.mark.parametrize(("heavy", "count", "runs"), [(0.17, 10, 0), (0.11, 100, 16)])
+def test_a_cheap_query_is_not_suspended_for_good_where_every_run_takes_ten_times_as_long(heavy, count, runs):
+    """Runs have been taken for what a tuple costs: by the trial, and none of ten tuples is read where five per cent
+    are; or by runs at its least, over five tuples of a hundred where a thousand are expected.
+    """
+    cheap = Learning("cheap")
+    for _ in range(runs):
+        cheap.runs(0.05, count)
+    world = World(Unit("heavy", heavy, weight=8.0), cheap)
+    world.passes(20, rate=100)
+    assert world.keeper.plan.suspended == ("cheap",)
+    for _ in range(10):
+        world.passes(10, rate=100)
+        cheap.runs(world.keeper.keep(cheap, Closed(0, round(world.now * MICROS), world.now), {"s": count}), count)
+    assert world.keeper.plan.suspended == ()
+
+
+def test_a_query_that_is_as_dear_as_its_trial_said_stays_suspended():
+    dear = Learning("dear")
+    dear.takes = Cost(0.05, 0.45)
+    world = World(Unit("heavy", 0.11, weight=8.0), dear)
+    world.passes(20, rate=100)
+    for _ in range(20):
+        world.passes(10, rate=100)
+        dear.runs(world.keeper.keep(dear, Closed(0, round(world.now * MICROS), world.now), {"s": 100}), 100)
+    assert world.keeper.plan.suspended == ("dear",)
+    assert dear.cost.cost.b == near(0.45, rel=0.01)

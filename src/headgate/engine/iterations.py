@@ -111,6 +111,8 @@ class DeadlineUnit(SingleUnit):
         self._runs = 0
         self.measured = False
         """Whether it has run over a window, and its cost is not only what a trial has shown."""
+        self.unsure = False
+        """Whether it is to be told apart what it takes in any case, by a run over nothing for a window left out."""
         self._weight = 0.0
         if query.tried:
             self._learn(query.tried)
@@ -213,6 +215,9 @@ class DeadlineUnit(SingleUnit):
         if opened and self.current and self.aborts and time.time() > self.current.due:
             self.current.given_up = True
             opened.give_up()
+        elif opened and opened.kept <= 0 and self.unsure:
+            self.unsure = False
+            self.cost.observe(0, self.evaluation.empty(executor))
         taken, beside = (opened.taken, opened.beside) if opened else (0, 0)
         step = self.evaluation.step(progress, self._length(opened), executor)
         if opened is None:

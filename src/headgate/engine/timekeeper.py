@@ -132,10 +132,7 @@ class Timekeeper:
             self._pressing = True
         plan = standing.plan
         if unit.name in plan.suspended:
-            # What never runs never shows that it has become cheaper, or that its trial took too long.
-            self.seen.emptied[unit.name] = self.seen.emptied.get(unit.name, 0) + 1
-            read = not unit.measured or self.seen.emptied[unit.name] % _RETRIED == 0
-            return self.profile.floor if read else None
+            return self._retried(unit, counts)
         part = self.seen.part(unit, self.share)
         allowance = plan.allowances[unit.name]
         if self.profile.reclaims:
@@ -150,6 +147,19 @@ class Timekeeper:
         else:
             found = allowance.keep(now.tuples, now.cost, lambda budget: unit.affordable(counts, budget * part))
         return min(1.0, max(found, self.profile.floor))
+
+    def _retried(self, unit: DeadlineUnit, counts: Mapping[str, int]) -> float | None:
+        """The share of a window of a suspended query: what never runs never shows that it has become cheaper, or that
+        its trial took too long. None if the window is left out.
+        """
+        self.seen.emptied[unit.name] = self.seen.emptied.get(unit.name, 0) + 1
+        if unit.measured and self.seen.emptied[unit.name] % _RETRIED:
+            return None
+        # Read at its least, all runs are of one length. On a machine that has become slower what they take in any
+        # case would be taken for what a tuple costs, and a longer window for far more than it is.
+        unit.unsure = True
+        # The least of a short window is less than a tuple, and would show nothing.
+        return min(1.0, max(self.profile.floor, 1 / max(1, *counts.values())))
 
     def _unplanned(self, standing: _Standing, unit: DeadlineUnit, now: Estimate) -> bool:
         """Whether nobody has planned for a query yet, or for a window of far less."""

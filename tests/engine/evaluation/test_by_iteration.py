@@ -144,9 +144,20 @@ def test_a_first_run_that_took_long_says_nothing_of_a_tuple_unless_the_next_one_
         clock.now += 0.0 if trial._probes else 0.5
         return clock.execute(plan, given)
 
+    made.empty = lambda execute: 0.02
     trial.run(load, 0.02)
     assert trial.found(Cost()).cost.b == pytest.approx(each)
     assert [probe.n for probe in trial._probes] == probes
+
+
+def test_what_every_run_takes_on_a_machine_that_has_become_slow_is_not_taken_for_what_a_tuple_costs(driven):
+    made = filled(driven, FILTER).query.evaluation
+    clock = Ticking(0.5, 0.001)
+    trial = Trial(made, clock)
+    made.empty = lambda execute: 0.5
+    trial.run(clock.execute, 0.05)
+    found = trial.found(Cost())
+    assert (found.cost.a, found.cost.b) == (0.5, pytest.approx(0.001))
 
 
 def test_of_a_trial_that_is_cut_short_counts_what_it_came_to_and_what_it_has_waited_for(driven):

@@ -74,6 +74,10 @@ class Trial:
         if took - a >= _FIRST_ENOUGH and not self.ended:
             # On a machine that is busy, loading may take that long too, and would be taken for what a tuple costs.
             took = self._timed(n, n, execute)
+            if took - a >= _FIRST_ENOUGH and not self.ended:
+                # Whatever runs there may take that long by now, which is not what a tuple costs either.
+                self.empty = empty = max(empty, made.empty(execute))
+                a = self._of_a_piece(empty)
         while not self.ended and n < most and took - a < (_LONG_ENOUGH if n > 1 else _FIRST_ENOUGH):
             bound = int(n * _LONGEST / (took - a)) if took > a else most
             n = min(most, _FURTHER * n, max(2 * n, bound))
