@@ -94,7 +94,7 @@ def test_what_does_not_fit_is_dropped_evenly_and_counted(engine):
     made.query("due", COUNT, window=600, slide=600, deadline=600)
     made.query("scaled", COUNT, window=600, slide=600, deadline=600, scale=True)
     made.query("plain", FILTER)
-    made.start(deadlines=Deadlines(share=0.9))
+    made.start(deadlines=Deadlines(share=0.9, options={"spared": False}))
     cost(made)
     feed_windows(made, source, 600, 4)
     windows = counts(made, "due")
@@ -119,7 +119,7 @@ def test_who_weighs_more_keeps_more_and_without_other_queries_deadlines_have_all
     made = engine(source)
     for name, weight in (("light", 1), ("heavy", 8)):
         made.query(name, COUNT, window=100, slide=100, deadline=100, weight=weight)
-    made.start()
+    made.start(deadlines=Deadlines(options={"spared": False}))
     cost(made)
     feed_windows(made, source, 100, 5)
     heavy, light = ([n for _, n in counts(made, name)] for name in ("heavy", "light"))
@@ -135,7 +135,7 @@ def test_who_weighs_least_is_left_out_where_the_least_of_all_would_be_too_much_a
     made = engine(source)
     for name, weight in (("light", 1), ("heavy", 8)):
         made.query(name, COUNT, window=200, slide=200, deadline=200, weight=weight)
-    made.start()
+    made.start(deadlines=Deadlines(options={"spared": False}))
     cost(made, 12.0)
     feed_windows(made, source, 200, 4)
     # Of 200 s, 0.05 are spare: enough for 0.05 of 200 tuples of one query, which take 120 s, and not of both.

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from headgate.engine.evaluation.closed import Closed
-from headgate.engine.iterations import DeadlineUnit, Iterating
+from headgate.engine.iterations import DeadlineUnit, Iterating, Standing
 from headgate.engine.windows import Window
 from headgate.model.deadlines import Deadline
 from headgate.model.operator import Cost
@@ -72,9 +72,15 @@ def test_who_is_paused_does_not_stand_anywhere():
     assert unit(Evaluation(110), status="paused").standing(111.0) is None
 
 
-@pytest.mark.parametrize(("time", "by_clock"), [("arrival", True), ("event", False)])
-def test_only_windows_over_arrival_go_by_the_clock(time, by_clock):
-    assert unit(Evaluation(time=time)).by_clock == by_clock
+def test_over_event_time_the_next_window_is_released_a_stride_after_the_last_one_or_at_any_moment():
+    made = unit(Evaluation(110, 120, time="event"), done=100)
+    # The second of them closed at 120.3 s.
+    assert made.standing(121.0) == Standing(2, 0.0, near(118.3), near(130.3))
+    made = unit(Evaluation(time="event"), done=120)
+    assert made.standing(121.0) == Standing(0, 0.0, None, 121.0)
+    made._released = 120.3
+    assert made.standing(121.0).next == near(130.3)
+    assert made.standing(140.0).next == 140.0
 
 
 def test_what_can_be_read_is_bounded_by_the_time_and_by_the_longest_piece():

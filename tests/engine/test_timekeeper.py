@@ -37,7 +37,7 @@ class Unit:
         self.current = None
         self.counts, self.ahead, self.late = {"s": 0}, {}, []
         self.slice, self.aborts, self.planned = 1.0, False, (0.0, 0.0)
-        self.stands, self.by_clock, self.unsure = None, True, False
+        self.stands, self.unsure = None, False
 
     def overdue(self, now, after):
         return [(end, why) for end, due, why in self.late if due <= now and end > after]
@@ -179,15 +179,26 @@ def test_what_others_do_not_need_any_more_goes_to_the_one_that_begins():
     assert world.keeper.keep(third, closed, {"s": 1000}) == near((0.95 * 6 - 2) / 8, abs=0.01)
 
 
-def test_who_does_not_run_and_who_goes_by_event_time_take_nothing_from_anybody():
+def test_who_does_not_run_takes_nothing_from_anybody():
     world = World(*three())
     world.passes(20, rate=100)
-    first, _, third = world.units
+    third = world.units[2]
     third.stands = Standing(1, 0.0, world.now + 6, world.now + 6)
     closed = Closed(0, round(world.now * MICROS), world.now)
     assert world.keeper.keep(third, closed, {"s": 1000}) == near((0.95 * 6 - 0.5) / 8, abs=0.01)
-    first.by_clock = False
-    assert world.keeper.keep(third, closed, {"s": 1000}) == near(world.keeper.plan.allowances["c"].fraction, abs=0.01)
+
+
+def test_where_the_earliest_deadline_goes_first_what_others_do_not_need_goes_to_the_one_that_begins_too():
+    world = World(*three(), wanted=Deadlines("ledf+"))
+    world.passes(20, rate=100)
+    first, second, third = world.units
+    first.stands = second.stands = Standing(0, 0.0, None, world.now + 6)
+    third.stands = Standing(1, 0.0, world.now + 6, world.now + 6)
+    closed = Closed(0, round(world.now * MICROS), world.now)
+    # Each has a third of 9.5 s every 10 s. Of what the next ones may have until 16 s, all is due then.
+    free = 16 * 0.95 - 4 * 9.5 / 3 - 0.5
+    part = free / (4 * (8 - 9.5 / 3))
+    assert world.keeper.keep(third, closed, {"s": 1000}) == near((9.5 / 3 + part * (8 - 9.5 / 3)) / 8, abs=0.01)
 
 
 def test_another_way_to_serve_them_goes_on_from_what_was_seen():

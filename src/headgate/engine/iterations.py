@@ -86,7 +86,7 @@ class Work:
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How a query stands: so many iterations are `waiting` that were released and have not begun, one that has takes
-    `left` seconds more, the oldest of these is due at `first`, and the next is released at `next`.
+    `left` seconds more, the oldest of these is due at `first`, and the next is released at `next` or later.
     """
 
     waiting: int
@@ -122,6 +122,8 @@ class DeadlineUnit(SingleUnit):
         """Seconds of an iteration, and its tuples, for which the plan is."""
         self.counts: Mapping[str, int] = dict.fromkeys(evaluation.streams, 0)
         """The tuples of its last window."""
+        self._released = -math.inf
+        """When the last window was released that is known of."""
         self._ahead: tuple[int, Mapping[str, int]] = 0, {}
 
     @property
@@ -237,13 +239,8 @@ class DeadlineUnit(SingleUnit):
             found.append((closed.end, f"not done when it was due: it had {'' if begun else 'not '}begun"))
         return found
 
-    @property
-    def by_clock(self) -> bool:
-        """Whether its windows end by the clock, so that it is known when the next one will."""
-        return self.evaluation.plan.window.time == "arrival"
-
     def standing(self, now: float) -> Standing | None:
-        """How it stands, if it goes by the clock; None if it does not run."""
+        """How it stands; None if it does not run."""
         query, current, window = self._query, self.current, self.evaluation.plan.window
         if query.status != "running":
             return None
@@ -257,6 +254,11 @@ class DeadlineUnit(SingleUnit):
                 self.work(current.opened.counts, current.opened.kept).seconds - current.worked, self.cost.cost.a
             )
         first = self._release(released[0]) + self.deadline.due if released else None
+        if window.time != "arrival":
+            # Windows end when the tuples say so, which the test takes to be a stride after the last one or later.
+            self._released = max(self._released, *(self._release(each) for each in released[-1:]), -math.inf)
+            following = max(now, self._released + self.deadline.stride)
+            return Standing(len(released) - (begun is not None), left, first, following)
         last = released[-1].end if released else query.progress.closed
         ended = window.last_end(round(now * _MICROS) - window.size)
         # What has ended just now will be seen to be released in a moment.
@@ -289,7 +291,7 @@ class DeadlineUnit(SingleUnit):
         extents = self.evaluation.extents(closed)
         counts = {name: extent.tuples for name, extent in extents.items()}
         opened = self.evaluation.open(closed, extents, self._keep(self, closed, counts))
-        release = self._release(closed)
+        self._released = release = self._release(closed)
         self.current = Iterating(opened, release, release + self.deadline.due, *self.planned)
         return opened
 

@@ -19,14 +19,13 @@ def budget(
     share: float,
     now: float,
 ) -> float:
-    """The seconds for an iteration of that unit; those of the plan where it is not known when others are released."""
+    """The seconds for an iteration of that unit; those of the plan where it is not known how it stands."""
     mine = plan.allowances[unit.name].budget
-    if not all(each.by_clock for each in list(seen.units)):
-        return mine
     claims = dict(_claims(plan, planned, profile, seen, share, now))
     if unit.name not in claims or not claims[unit.name].waiting:
         return mine
-    return affordable(now, list(claims.values()), list(claims).index(unit.name), profile.margin)
+    place, earliest = list(claims).index(unit.name), profile.order == "edf"
+    return affordable(now, list(claims.values()), place, profile.margin, earliest=earliest)
 
 
 def _claims(

@@ -15,6 +15,7 @@ from headgate.control.deadlines.schedulability import (
     blocking,
     demand,
     edf_level,
+    edf_longest_pieces,
     edf_schedulable,
     level,
     levels,
@@ -151,6 +152,15 @@ def test_sets_of_floats_get_the_verdict_of_the_exact_ones(given_set):
     assert found.level == pytest.approx(float(exact.level))
 
 
+def test_the_few_points_have_the_one_that_a_point_of_another_query_leads_to():
+    # It is 10, the last release of the first before 11, which is that of the second before 15.
+    given_set = tasks((2, 4, 2), (5, 11, 15))
+    assert [t for t in points(given_set, 2) if demand(given_set, 2, t) <= t] == [10]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schedulability, "MANY", -1)
+        assert 10 in schedulability._points((5, 11, 15), 15)
+
+
 @given(task_sets(shorter=True, pieces=True))
 def test_few_points_decide_as_many_do(given_set):
     periods = tuple(task.period for task in given_set)
@@ -211,13 +221,13 @@ def test_a_set_that_never_rests_is_looked_at_to_its_end():
 
 
 @many
-@given(task_sets(shorter=True))
-def test_pieces_as_long_as_all_above_can_wait_pass_the_test(given_set):
-    assume(schedulable(given_set).ok)
-    longest = longest_pieces(given_set)
+@given(task_sets(shorter=True), st.sampled_from([0, Fraction(1, 20)]))
+def test_pieces_as_long_as_all_above_can_wait_pass_the_test(given_set, margin):
+    assume(schedulable(given_set, margin=margin).ok)
+    longest = longest_pieces(given_set, margin)
     assert longest[0] == math.inf
     cut = [replace(task, piece=q if q < math.inf else task.cost) for task, q in zip(given_set, longest, strict=True)]
-    assert schedulable(cut).ok
+    assert schedulable(cut, margin=margin).ok
 
 
 @given(task_sets(shorter=True), st.integers(1, 5))
@@ -316,10 +326,26 @@ def test_for_the_earliest_deadline_a_piece_is_in_the_way_of_what_is_due_before_i
     assert not edf_schedulable(given_set, blocked=4)
 
 
-@given(task_sets(shorter=True), st.fractions(0, 1, max_denominator=8))
-def test_costs_can_grow_up_to_the_level(given_set, part):
+@given(task_sets(shorter=True), st.fractions(0, 1, max_denominator=8), st.sampled_from([0, Fraction(1, 2)]))
+def test_costs_can_grow_up_to_the_level(given_set, part, blocked):
     with_pieces = [replace(task, piece=part * task.cost) for task in given_set]
-    found = edf_level(with_pieces)
+    found = edf_level(with_pieces, blocked)
     assume(0 < found < 1)
     grown = [replace(task, cost=Fraction(task.cost) / found) for task in with_pieces]
-    assert edf_schedulable(grown)
+    assert edf_schedulable(grown, blocked=blocked)
+
+
+@given(task_sets(shorter=True), st.sampled_from([0, Fraction(1, 20)]))
+def test_for_the_earliest_deadline_pieces_as_long_as_all_can_wait_pass_the_test(given_set, margin):
+    assume(edf_schedulable(given_set, margin))
+    longest = edf_longest_pieces(given_set, margin)
+    cut = [replace(task, piece=min(q, task.cost)) for task, q in zip(given_set, longest, strict=True)]
+    assert edf_schedulable(cut, margin)
+
+
+def test_for_the_earliest_deadline_a_piece_may_be_what_those_due_before_it_leave_free():
+    # By 4 s there is 1 s to do and by 8 s there are 3 s, before the last task is due.
+    given_set = tasks((1, 1, 5), (4, 8, 12))
+    assert edf_longest_pieces(given_set) == (math.inf, 3, 3)
+    assert edf_longest_pieces(given_set, Fraction(1, 2)) == (math.inf, 1, 1)
+    assert not edf_schedulable([*given_set[:2], replace(given_set[2], piece=4)])

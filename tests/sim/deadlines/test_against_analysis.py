@@ -220,21 +220,21 @@ def test_queries_that_are_shed_with_their_trains_in_mind_are_never_late(made, pi
 
 
 @MORE
-@given(described(), st.floats(0.3, 1.0), st.sampled_from([0.0, 0.1, math.inf]))
-def test_what_is_to_spare_makes_nobody_late_where_work_takes_less_than_planned(made, part, piece):
+@given(described(), st.floats(0.3, 1.0), st.sampled_from([0.0, 0.1, math.inf]), st.sampled_from(["lrm+", "ledf+"]))
+def test_what_is_to_spare_makes_nobody_late_where_work_takes_less_than_planned(made, part, piece, profile):
     queries, streams = made
     cheaper = tuple(replace(query, drift=Timeline(((0.0, 1.0), (3.0, part), (5.0, 1.0)))) for query in queries)
-    report = simulate(Setup(cheaper, streams, create("lrm+"), horizon=16.0, overhead=0.0, piece=piece))
+    report = simulate(Setup(cheaper, streams, create(profile), horizon=16.0, overhead=0.0, piece=piece))
     assume(not report.plans[0].suspended)
     assert report.misses == 0
 
 
 @MORE
-@given(described())
-def test_with_what_is_to_spare_every_window_keeps_at_least_what_is_planned(made):
+@given(described(), st.sampled_from(["lrm+", "ledf+"]))
+def test_with_what_is_to_spare_every_window_keeps_at_least_what_is_planned(made, profile):
     queries, streams = made
     kept = {
-        spared: simulate(Setup(queries, streams, create("lrm+", spared=spared), horizon=12.0, overhead=0.0)).records
+        spared: simulate(Setup(queries, streams, create(profile, spared=spared), horizon=12.0, overhead=0.0)).records
         for spared in (False, True)
     }
     for planned, found in zip(kept[False], kept[True], strict=True):
@@ -244,8 +244,9 @@ def test_with_what_is_to_spare_every_window_keeps_at_least_what_is_planned(made)
 @pytest.mark.parametrize("spared", [False, True])
 @pytest.mark.parametrize("hold", ["clamp", "clampx"])
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_held_budgets_make_nobody_late_whatever_the_rates_do(hold, seed, spared):
-    way = create("lrm+", hold=hold, trigger="static", spared=spared)
+@pytest.mark.parametrize("profile", ["lrm+", "ledf+"])
+def test_held_budgets_make_nobody_late_whatever_the_rates_do(profile, hold, seed, spared):
+    way = create(profile, hold=hold, trigger="static", spared=spared)
     queries = tuple(Query(f"q{k}", Tree(shape), Deadline(2.0, 2.0, 2.0)) for k, shape in enumerate(SHAPES))
     report = simulate(Setup(queries, rates.random(seed, mean=30_000.0), way))
     if not spared:

@@ -15,6 +15,7 @@ from headgate.control.deadlines.reduction import Infeasible, Reduced, Stage, red
 from headgate.control.deadlines.schedulability import (
     Verdict,
     edf_level,
+    edf_longest_pieces,
     edf_schedulable,
     load,
     longest_pieces,
@@ -226,7 +227,8 @@ class Feedback:
 
     def _longest(self, tasks: Sequence[Task], allowances: Mapping[str, Allowance]) -> dict[str, float]:
         held = [replace(task, cost=allowances[task.name].budget, floor=0, piece=0) for task in tasks]
-        limits = longest_pieces(held, self.profile.margin)
+        found = edf_longest_pieces if self.profile.order == "edf" else longest_pieces
+        limits = found(held, self.profile.margin)
         return {task.name: float(q) - self.blocked for task, q in zip(tasks, limits, strict=True)}
 
     def _allowance(self, estimate: Estimate, cost: float, level: float) -> Allowance:

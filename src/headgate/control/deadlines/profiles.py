@@ -9,7 +9,7 @@ rm-abort  rate-monotonic; an iteration ends at its deadline, done or not
 dm        the shortest deadline first
 edf       the earliest deadline first
 ledf      the earliest deadline first; sheds until the load fits
-ledf+     the same with what lrm+ has, but for what is to spare
+ledf+     the same with what lrm+ has
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Profile:
     `reduction` is None where nothing is shed; `floor` is the smallest fraction of a window that an iteration keeps;
     `trigger` says when to plan anew, and `threshold` is that of the permissive one. With `abort` an iteration ends at
     its deadline. With `carried` a plan counts work that is unfinished when it is made. With `spared` an iteration may
-    have of what is to spare when it begins, which is known where ranks are fixed and times are held.
+    have of what is to spare when it begins, which is known where times are held.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Profile:
     @property
     def reclaims(self) -> bool:
         """Whether what is to spare is used."""
-        return self.spared and self.order != "edf" and self.hold in {"clamp", "clampx"}
+        return self.spared and self.hold in {"clamp", "clampx"}
 
     @property
     def lasting(self) -> bool:
@@ -108,6 +108,7 @@ PROFILES: Mapping[str, Profile] = {
             hold="clampx",
             trigger="optimistic",
             floor=0.05,
+            spared=True,
         ),
     )
 }

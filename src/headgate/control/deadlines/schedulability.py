@@ -264,6 +264,16 @@ def edf_level(tasks: Tasks, blocked: Number = 0) -> Number:
     return max(early, later)
 
 
+def edf_longest_pieces(tasks: Tasks, margin: Number = 0) -> tuple[Number, ...]:
+    """How long a piece of each task may be so that all that may be due before it can wait for it."""
+    longest: Number = max((task.deadline for task in tasks), default=0)
+    if sum(floor_div(longest, task.period) for task in tasks) > MANY:
+        return (0,) * len(tasks)
+    dues = sorted({t for task in tasks for t in _dues(task, longest)})
+    rooms = [(t, less(t, margin) - _due(tasks, t)) for t in dues]
+    return tuple(min((room for t, room in rooms if t < task.deadline), default=math.inf) for task in tasks)
+
+
 def _rough_level(tasks: Tasks, blocked: Number) -> Number:
     """As much as the level or more: what is in the way of anybody is in the way of the first."""
     pieces = _pieces(tasks)

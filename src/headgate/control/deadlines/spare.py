@@ -15,8 +15,17 @@ z is the greatest that fits. It is that of all who are worth as much as the one 
 is left for them, and what lighter ones do is not. Where even budgets do not fit, as those
 before took longer or the plan has changed meanwhile, each gives the same part of what it has above its least, rather
 than that the last one is late.
+
+Where the earliest deadline goes first, what is due by t has to fit for every t at which something is due, from the
+deadline of the one that begins on; at none of them is something in the way that has begun before and is due later.
+Behind the last t that is looked at, what is due grows by the load of the budgets and no faster than time:
+
+    Σ_h [b_h due by t] + m_h(t)·(C_h + z·S_h) ≤ (t − now)·(1 − η)     for every such t
+
+with m the iterations that have not begun and are due by t.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,7 +37,8 @@ from headgate.control.deadlines.feedback import Estimate
 from headgate.control.deadlines.task import LEAST_SELECTIVITY
 
 FEW = 64
-"""Of more releases than these only the last of each query is looked at, which errs on the safe side."""
+"""Of more releases than these only the last of each query is looked at, and of more deadlines of a query the first of
+them; both err on the safe side."""
 
 Floats = NDArray[np.float64]
 
@@ -68,24 +78,24 @@ class Claim:
         return self.next + self.due if self.first is None else self.first
 
 
-def affordable(now: float, claims: Sequence[Claim], place: int, margin: float = 0.0) -> float:
+def affordable(
+    now: float, claims: Sequence[Claim], place: int, margin: float = 0.0, *, earliest: bool = False
+) -> float:
     """The seconds that the iteration may take which begins now: the one that waits of the query at that place.
 
-    The claims are in the order of priority.
+    The claims are in the order of priority, or with `earliest` the deadline that comes first goes first.
     """
-    part, claim = spare(now, claims, place, margin), claims[place]
+    found = spare_by_deadline if earliest else spare
+    part, claim = found(now, claims, place, margin), claims[place]
     return claim.budget + part * (claim.shed if part > 0 else claim.above)
 
 
 def spare(now: float, claims: Sequence[Claim], place: int, margin: float = 0.0) -> float:
     """z: the part of what it sheds that it can have back; below 0, of what all have above their least to give."""
-    period, after, budget, shed, above, waiting, left = (
-        np.array([getattr(claim, name) for claim in claims], dtype=np.float64)
-        for name in ("period", "next", "budget", "shed", "above", "waiting", "left")
+    period, after, budget, above, waiting, left = _columns(
+        claims, "period", "next", "budget", "above", "waiting", "left"
     )
-    heavy = np.array([claim.worth >= claims[place].worth * (1 - TOLERANCE) for claim in claims])
-    shed = np.where(heavy, shed, 0.0)
-    found = 1.0
+    shed, found = _shed(claims, place), 1.0
     for j in range(place, len(claims)):
         upper = slice(0, j + 1)
         at = _times(now, claims[j].until, after[upper], period[upper])
@@ -99,6 +109,69 @@ def spare(now: float, claims: Sequence[Claim], place: int, margin: float = 0.0) 
         # Who is late whatever others do gets nothing from them.
         found = min(found, float(possible.max()) if possible.size else 0.0)
     return found
+
+
+def spare_by_deadline(now: float, claims: Sequence[Claim], place: int, margin: float = 0.0) -> float:
+    """The same where the earliest deadline goes first."""
+    period, after, due, budget, above, waiting, left, reserve = _columns(
+        claims, "period", "next", "due", "budget", "above", "waiting", "left", "reserve"
+    )
+    shed = _shed(claims, place)
+    first = np.array([claim.until for claim in claims])
+    # Those that wait are due one after the other, behind the one that has begun.
+    begun, waits = left > 0, first + np.where(left > 0, period, 0.0)
+    times, owners = _dues(place, first, after + due, period, waiting)
+
+    def due_by(at: Floats, following: Floats) -> Floats:
+        """How many that have not begun are due by then, of each."""
+        before: Floats = np.clip(np.floor((at[:, None] - waits) / period + TOLERANCE) + 1, 0.0, waiting)
+        return before + np.maximum(0.0, following)
+
+    def room(at: Floats, counts: Floats) -> Floats:
+        rest = ((at[:, None] >= first - TOLERANCE) & begun) @ left
+        found: Floats = (at - now) * (1 - margin) - rest - counts @ budget
+        return found
+
+    passed = (times[:, None] - after - due) / period + 1
+    counts = due_by(times, np.where(passed > FEW, passed, np.floor(passed + TOLERANCE)))
+    free, less = room(times, counts), counts @ above
+    parts = np.where(free >= 0, _part(np.maximum(0.0, free - reserve[owners]), counts @ shed), -_part(-free, less))
+    # What is late whatever others do gets nothing from them.
+    found = min(1.0, float(np.where((times > now) & (free >= -less), parts, 0.0).min()))
+    last = times[-1:]
+    counts = due_by(last, passed[-1:])
+    beyond = float((room(last, counts) - reserve.max())[0])
+    if (budget / period).sum() > (1 - margin) * (1 + TOLERANCE):
+        # Who has more than there is to be had gets nothing on top of it.
+        beyond = 0.0
+    return min(found, float(_part(np.maximum(0.0, np.array([beyond])), counts @ shed)[0]))
+
+
+def _dues(
+    place: int, first: Floats, following: Floats, period: Floats, waiting: Floats
+) -> tuple[Floats, NDArray[np.int_]]:
+    """When something is due, and whose it is, from the deadline of the one at that place until each is due once more.
+
+    Of queries that are due very often only the first times are looked at.
+    """
+    own = float(first[place])
+    until = max(own, float(following.max()))
+    found = [(own, place)]
+    for i, (at, then, step, n) in enumerate(zip(first, following, period, waiting, strict=True)):
+        found += [(at + k * step, i) for k in range(int(n) + 1)]
+        found += [(then + k * step, i) for k in range(min(FEW, math.floor((until - then) / step + TOLERANCE) + 1))]
+    kept = sorted((t, i) for t, i in found if own <= t <= until)
+    return np.array([t for t, _ in kept]), np.array([i for _, i in kept])
+
+
+def _columns(claims: Sequence[Claim], *names: str) -> list[Floats]:
+    return [np.array([getattr(claim, name) for claim in claims], dtype=np.float64) for name in names]
+
+
+def _shed(claims: Sequence[Claim], place: int) -> Floats:
+    """What all leave out of whole windows who get back as much as the one at that place."""
+    heavy = [claim.worth >= claims[place].worth * (1 - TOLERANCE) for claim in claims]
+    return np.array([claim.shed if back else 0.0 for claim, back in zip(claims, heavy, strict=True)])
 
 
 def _part(some: Floats, whole: Floats) -> Floats:

@@ -54,6 +54,7 @@ VARIANTS: Mapping[str, Case] = {
     "LEDF": Case("ledf", "random"),
     "LEDF, hold clampx": Case("ledf", "random", (("hold", "clampx"),)),
     "LEDF+": Case("ledf+", "random"),
+    "LEDF+, what is to spare left unused": Case("ledf+", "random", (("spared", False),)),
     "LRM+": Case(PLUS, "random"),
     "LRM+, what is to spare left unused": Case(PLUS, "random", (("spared", False),)),
     "LRM+, margin 0": Case(PLUS, "random", (("margin", 0.0),)),

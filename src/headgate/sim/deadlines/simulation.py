@@ -195,7 +195,8 @@ class Simulation:
         if name not in names:
             return
         allowance, claims = plan.allowances[name], [self._claim(plan, other, following[other]) for other in names]
-        budget = affordable(now, claims, names.index(name), self._profile.margin)
+        earliest = self._profile.order == "edf"
+        budget = affordable(now, claims, names.index(name), self._profile.margin, earliest=earliest)
         if self._piece > plan.longest[name]:
             # It is a piece that nobody could wait for.
             budget = min(budget, max(allowance.budget, plan.longest[name]))
