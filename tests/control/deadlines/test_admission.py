@@ -44,7 +44,7 @@ def test_who_does_not_fit_hears_who_would_be_late_and_what_fits():
     found = admit(published(6_000), "new", Estimate(2.0, 2.0, 1.0, 1000, 0.8), create("rm"))
     assert found.kind == "refuse"
     assert found.kept == {}
-    assert "with 'new' 'Q8' would be done 1.95 s after its deadline of 6 s, as the load is 111%" in found.reason
+    assert "with 'new', 'Q8' would be done 1.95 s after its deadline of 6 s, as the load is 111%" in found.reason
     assert found.remedy.startswith("It would fit with a stride of")
     assert found.offer.stride > 2.0
 
@@ -83,6 +83,17 @@ def test_where_nothing_fits_that_is_said():
 def test_a_margin_that_would_be_used_up_is_told():
     found = admit({}, "new", Estimate(1.0, 1.0, 1.0, 100, 0.97), create("lrm+", margin=0.05))
     assert "within the margin" in found.reason
+
+
+def test_what_other_queries_have_in_the_way_is_told():
+    quick = Estimate(1.0, 1.0, 1.0, 100, 0.1)
+    found = admit({}, "new", quick, create("rm"), blocked=2.0)
+    late = "'new' would be done 1.1 s after its deadline of 1 s, as the load is 10%"
+    assert found.reason == f"{late} behind runs of others of up to 2 s"
+    found = admit({}, "new", quick, create("edf"), blocked=2.0)
+    assert found.reason.startswith(
+        "with 'new', the load would be 10% behind runs of others of up to 2 s, and what cannot"
+    )
 
 
 def test_a_name_that_is_taken_is_told():

@@ -313,3 +313,9 @@ def test_for_the_earliest_deadline_floors_may_be_too_much_as_well():
     with pytest.raises(Infeasible) as raised:
         reduce_edf(tasks((2, 2), (3, 3), floor=(2, 2)))
     assert raised.value.lacking == Fraction(1, 3)
+
+
+def test_for_the_earliest_deadline_a_second_counts_by_its_share_of_the_time_until_it_is_due():
+    # A second of the first is a fifth of its time and comes every 10 s; it is worth half as much again and gives all.
+    given_set = tasks((6, 5), (10, 10), (Fraction(1, 3), Fraction(1, 2)), (5, 10))
+    assert reduce_edf(given_set, split="greedy").costs == (Fraction(5, 2), 5)

@@ -116,6 +116,17 @@ def test_by_deadline_iterations_that_wait_behind_one_another_are_due_one_after_t
     begun = replace(fast, waiting=1, left=0.25)
     # By 8 s there are 0.25 s, three of the fast one and two of the slow one.
     assert spare_by_deadline(0.0, [begun, slow], 1) == near((8 - 4.75) / 4.5)
+    # By 2 s only the 0.25 s are due beside the one that begins.
+    once = Claim(period=8.0, due=2.0, budget=1.7, shed=1.0, above=1.0, next=8.0, waiting=1, first=2.0)
+    assert spare_by_deadline(0.0, [begun, once], 1) == near(0.05)
+
+
+def test_by_deadline_what_is_due_between_the_few_times_that_are_looked_at_counts_too(monkeypatch):
+    # The fast one is due for the second time at 4.1 s, just after the slow one.
+    fast, slow = replace(FAST, next=0.1), Claim(10.0, 4.0, 2.0, 2.0, 1.9, 10.0, waiting=1, first=4.0)
+    assert spare_by_deadline(0.0, [fast, slow], 1) == near((4.1 - 3.0) / 3.0)
+    monkeypatch.setattr(module, "FEW", 1)
+    assert spare_by_deadline(0.0, [fast, slow], 1) == near((4.0 - 2.975) / 2.975)
 
 
 @st.composite

@@ -102,9 +102,8 @@ def admit(
     late = trial.late(tasks, verdict)
     if found is not None:
         keep = ", ".join(f"'{each}' {k:.0%}" for each, k in found.items() if k < 1)
-        reason = (
-            f"With '{name}' {late}. All deadlines are met if tuples are shed: kept are {keep}, and all of the rest."
-        )
+        met = f"All deadlines are met if tuples are shed: kept are {keep}, and all of the rest."
+        reason = f"{_beside(name, late, 'With')}. {met}"
         return Admission("reduce", reason, (), found)
     least = f" even if every query keeps {profile.floor:.0%} of its tuples" if profile.reduction else ""
     if profile.reduction:
@@ -120,7 +119,7 @@ def admit(
         remedy = f"Remove a query first: nothing smaller of '{name}' fits."
     else:
         remedy = f"Ask for less of '{name}', or remove a query first: what would fit was not found in time."
-    return Admission("refuse", f"with '{name}' {late}{least}", offers, {}, remedy)
+    return Admission("refuse", f"{_beside(name, late)}{least}", offers, {}, remedy)
 
 
 class _OutOfTime(Exception):  # noqa: N818
@@ -157,19 +156,21 @@ class _Trial:
     def late(self, tasks: Sequence[Task], verdict: Verdict) -> str:
         """Who would be late, and by how much."""
         who = verdict.failing
+        behind = f" behind runs of others of up to {_seconds(self.blocked)}" if self.blocked else ""
         if self.profile.order == "edf" or who is None:
             soonest = min(tasks, key=lambda task: task.deadline)
             fits = "" if load(tasks) > 1 else f", and what cannot be interrupted in the way of '{soonest.name}'"
-            return f"the load would be {self.load(tasks)}{fits}"
+            return f"the load would be {self.load(tasks)}{behind}{fits}"
         task = tasks[who]
         due = float(task.deadline)
-        done = response_time(tasks, who, until=FAR * due)
+        done = response_time(tasks, who, FAR * due, self.blocked)
+        why = f"as the load is {self.load(tasks)}{behind}"
         if done is None:
-            return f"'{task.name}' would never catch up with its deadlines, as the load is {self.load(tasks)}"
+            return f"'{task.name}' would never catch up with its deadlines, {why}"
         if done <= due:
             return f"'{task.name}' would be done {_seconds(due - float(done))} before it is due, within the margin"
         by = f"{_seconds(float(done) - due)} after its deadline of {_seconds(due)}"
-        return f"'{task.name}' would be done {by}, as the load is {self.load(tasks)}"
+        return f"'{task.name}' would be done {by}, {why}"
 
     def load(self, tasks: Sequence[Task]) -> str:
         """The load in words."""
@@ -251,6 +252,11 @@ class _Trial:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if self.fits(made(middle), new) else (middle, high)
         return made(high)
+
+
+def _beside(name: str, late: str, word: str = "with") -> str:
+    """Who is late because of a query; of itself that need not be said."""
+    return late if late.startswith(f"'{name}'") else f"{word} '{name}', {late}"
 
 
 def _seconds(t: float) -> str:

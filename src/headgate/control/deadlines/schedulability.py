@@ -143,10 +143,13 @@ def blockings(costs: Sequence[Number], pieces: Sequence[Number]) -> list[Number]
     return found[::-1]
 
 
-def response_time(tasks: Tasks, i: int, until: Number | None = None) -> Number | None:
-    """When task i is done if all are released together; None if after `until`, by default its deadline."""
+def response_time(tasks: Tasks, i: int, until: Number | None = None, blocked: Number = 0) -> Number | None:
+    """When task i is done if all are released together; None if after `until`, by default its deadline.
+
+    Something else may be in its way for as long as `blocked`.
+    """
     limit = tasks[i].deadline if until is None else until
-    before = blocking(tasks, i) + tasks[i].cost
+    before = blocked + blocking(tasks, i) + tasks[i].cost
     found = before + sum(task.cost for task in tasks[:i])
     while at_most(found, limit):
         longer = before + demand(tasks, i - 1, found) if i else before
