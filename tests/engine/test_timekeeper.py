@@ -37,7 +37,7 @@ class Unit:
         self.current = None
         self.counts, self.ahead, self.late = {"s": 0}, {}, []
         self.slice, self.aborts, self.planned = 1.0, False, (0.0, 0.0)
-        self.stands, self.unsure = None, False
+        self.stands, self.by_clock, self.unsure = None, True, False
 
     def overdue(self, now, after):
         return [(end, why) for end, due, why in self.late if due <= now and end > after]
@@ -186,6 +186,20 @@ def test_who_does_not_run_takes_nothing_from_anybody():
     third.stands = Standing(1, 0.0, world.now + 6, world.now + 6)
     closed = Closed(0, round(world.now * MICROS), world.now)
     assert world.keeper.keep(third, closed, {"s": 1000}) == near((0.95 * 6 - 0.5) / 8, abs=0.01)
+
+
+def test_over_event_time_what_is_to_spare_is_given_back_and_nothing_is_taken_for_windows_that_end_at_once():
+    world = World(*three())
+    world.passes(20, rate=100)
+    first, second, third = world.units
+    second.stands = Standing(0, 0.0, None, world.now + 6)
+    third.stands = Standing(1, 0.0, world.now + 6, world.now + 6)
+    closed = Closed(0, round(world.now * MICROS), world.now)
+    first.by_clock = False
+    first.stands = Standing(0, 0.0, None, world.now + 6)
+    assert world.keeper.keep(third, closed, {"s": 1000}) == near((0.95 * 6 - 0.5) / 8, abs=0.01)
+    first.stands = Standing(20, 0.0, world.now + 6, world.now + 10)
+    assert world.keeper.keep(third, closed, {"s": 1000}) == near(world.keeper.plan.allowances["c"].fraction, abs=0.01)
 
 
 def test_where_the_earliest_deadline_goes_first_what_others_do_not_need_goes_to_the_one_that_begins_too():

@@ -239,6 +239,11 @@ class DeadlineUnit(SingleUnit):
             found.append((closed.end, f"not done when it was due: it had {'' if begun else 'not '}begun"))
         return found
 
+    @property
+    def by_clock(self) -> bool:
+        """Whether its windows end by the clock, so that it is known when the next one will."""
+        return self.evaluation.plan.window.time == "arrival"
+
     def standing(self, now: float) -> Standing | None:
         """How it stands; None if it does not run."""
         query, current, window = self._query, self.current, self.evaluation.plan.window
@@ -254,7 +259,7 @@ class DeadlineUnit(SingleUnit):
                 self.work(current.opened.counts, current.opened.kept).seconds - current.worked, self.cost.cost.a
             )
         first = self._release(released[0]) + self.deadline.due if released else None
-        if window.time != "arrival":
+        if not self.by_clock:
             # Windows end when the tuples say so, which the test takes to be a stride after the last one or later.
             self._released = max(self._released, *(self._release(each) for each in released[-1:]), -math.inf)
             following = max(now, self._released + self.deadline.stride)
