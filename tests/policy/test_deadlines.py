@@ -34,6 +34,22 @@ def test_a_released_iteration_goes_before_all_others_by_its_rank(order, first):
     assert chosen(made(order), [1.0], [9.9], [1.0], [9.5]) == first
 
 
+def test_windows_of_suspended_queries_wait_for_all_others_and_then_for_their_turn():
+    out = set()
+    units = [replace(unit((0.5, 1.0, 2.0), number=k), members=(f"q{k}",), deadline=SLOW) for k in range(3)]
+    units[2] = replace(units[2], deadline=FAST)
+    policy = DeadlinesFirst(create("fcfs"), "rate", lambda: out)
+    policy.prepare(units)
+    waiting = [8.0], [9.0], [9.5]
+    assert chosen(policy, *waiting) == 2
+    out.add("q2")
+    assert chosen(policy, *waiting) == 0
+    assert chosen(policy, [], [], [9.5]) == 2
+    out.update(("q0", "q1"))
+    # Among these it does not count whose strides are shortest.
+    assert [chosen(policy, *waiting), chosen(policy, [], *waiting[1:]), chosen(policy, [], [], [9.5])] == [0, 1, 2]
+
+
 def test_the_earliest_deadline_is_that_of_the_iteration_not_of_the_query():
     assert chosen(made("edf"), [], [9.9], [], [8.0]) == 3
 

@@ -5,29 +5,21 @@ from collections.abc import Callable, Mapping, Sequence
 from headgate.engine.query import Floats
 from headgate.model.unit import Unit
 from headgate.policy.classes.scheduler import ByClass
-from headgate.policy.deadlines import DeadlinesFirst, Order
+from headgate.policy.deadlines import DeadlinesFirst
 from headgate.policy.protocol import Outcome, Policy
 
 
 class Policies:
-    """A policy by kind of lane, made when it is asked for first; where there are deadlines, they go first in their
-    `order`. `shares` says what share of the time each class has.
-    """
+    """A policy by kind of lane, made when it is asked for first; `shares` says what share of the time a class has."""
 
-    def __init__(
-        self,
-        make: Callable[[], Policy],
-        order: Order | None,
-        shares: Callable[[], Mapping[str, float]] | None,
-    ) -> None:
-        self._make, self._order, self._shares = make, order, shares
+    def __init__(self, make: Callable[[], Policy], shares: Callable[[], Mapping[str, float]] | None) -> None:
+        self._make, self._shares = make, shares
         self._made: dict[str, Policy] = {}
 
     def of(self, kind: str, models: Sequence[Unit]) -> Policy:
         """What decides for lanes of a kind, over units as measured."""
         if kind not in self._made:
-            made = self._make()
-            made = self._made[kind] = DeadlinesFirst(made, self._order) if self._order else made
+            made = self._made[kind] = self._make()
             made.prepare(models)
             if self._shares and (by_class := _by_class(made)):
                 by_class.share(self._shares())

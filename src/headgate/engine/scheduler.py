@@ -30,6 +30,7 @@ from headgate.engine.timekeeper import Timekeeper
 from headgate.engine.units import MOST_SEGMENTS, LiveUnit, segments
 from headgate.model.unit import Unit
 from headgate.policy.classes.scheduler import WHOLE
+from headgate.policy.deadlines import DeadlinesFirst
 from headgate.policy.protocol import Outcome, Policy, Run, View
 from headgate.policy.trains import Train
 from headgate.policy.worthwhile import OVERRIPE, length
@@ -99,7 +100,8 @@ class Scheduler(Changing):
         self.policy_name, self.shedding, self.keeper = name, shedding, keeper
         self._most, self._slice, self._looking.overripe = bounds.most, bounds.slice, overripe
         shares = (lambda: shedding.management.shares) if shedding else None
-        self._policies, self.accounts = Policies(policy, keeper.order if keeper else None, shares), Accounts()
+        make = (lambda: DeadlinesFirst(policy(), keeper.order, keeper.suspended)) if keeper else policy
+        self._policies, self.accounts = Policies(make, shares), Accounts()
         self.plan.schedule()
 
     def came(self) -> None:

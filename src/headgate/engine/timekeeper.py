@@ -96,6 +96,11 @@ class Timekeeper:
         standing = self._standing
         return standing.plan if standing else None
 
+    def suspended(self) -> Sequence[str]:
+        """Who is left out by the plan in force."""
+        plan = self.plan
+        return plan.suspended if plan else ()
+
     @property
     def order(self) -> Order:
         """Who goes first."""
@@ -203,8 +208,7 @@ class Timekeeper:
         self, names: Sequence[str], asked: Mapping[str, Estimate], more: Callable[[], bool]
     ) -> tuple[str, Admission]:
         """The answer to the first of these that does not fit, or to the last: each beside those before it."""
-        plan = self.plan
-        out = plan.suspended if plan else ()
+        out = self.suspended()
         # Who is suspended takes no time from anybody.
         beside = {name: each for name, each in self._estimates().items() if name not in out and name not in asked}
         beside |= {name: each for name, each in asked.items() if name not in names}

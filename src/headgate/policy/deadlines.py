@@ -3,7 +3,7 @@
 One of them runs at a time, on whichever lane: whether all deadlines can be kept is known for one processor only.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -22,12 +22,18 @@ FORMULA: Mapping[Order, str] = {
 
 
 class DeadlinesFirst:
-    """Released iterations in their order, and then what `inner` chooses among units without a deadline."""
+    """Released iterations in their order, and then what `inner` chooses among units without a deadline.
 
-    def __init__(self, inner: Policy, order: Order = "rate") -> None:
+    Windows of queries that are `suspended` are in nobody's way: they come behind those of all others that have a
+    deadline, and the one that has waited longest comes first, so that each of these queries gets its turn.
+    """
+
+    def __init__(
+        self, inner: Policy, order: Order = "rate", suspended: Callable[[], Collection[str]] = lambda: ()
+    ) -> None:
         if order not in get_args(Order):
             raise InputError("a known order of deadlines", f"'{order}'", f"Choose {', '.join(get_args(Order))}.")
-        self.inner, self.order = inner, order
+        self.inner, self.order, self._suspended = inner, order, suspended
         self._units: Sequence[Unit] = ()
         self._urgent: Sequence[int] = ()
         self._others: Sequence[int] = ()
@@ -48,8 +54,11 @@ class DeadlinesFirst:
             return self.inner.choose(view)
         waiting = [i for i in self._urgent if view.queues[i].pending]
         if waiting and view.running.isdisjoint(self._urgent):
-            ranks = {i: self._rank(i, view) for i in waiting}
-            first, *others = sorted(waiting, key=lambda i: ranks[i])
+            ranks, out = {i: self._rank(i, view) for i in waiting}, self._suspended()
+            behind = {i for i in waiting if set(self._units[i].members) <= set(out)} if out else set()
+            first, *others = sorted(
+                waiting, key=lambda i: (i in behind, view.queues[i].oldest if i in behind else ranks[i])
+            )
             terms = {"seconds": ranks[first], "since release": view.now - view.queues[first].oldest}
             why = Why(FORMULA[self.order], terms, others[0] if others else None)
             return Decision((Run(first, view.queues[first].pending),), why)
