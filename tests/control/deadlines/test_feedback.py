@@ -189,6 +189,13 @@ def test_nobody_is_suspended_for_work_that_is_there_already():
     assert plan.allowances["q"].fraction == 1.0
 
 
+def test_times_that_are_held_are_not_made_shorter_by_work_that_is_there_already():
+    given_set = {"q": Estimate(1.0, 1.0, 1.0, 100, 0.8)}
+    plan = Feedback(create("lrm-seed", carried=True, hold="clampx")).reschedule(0.0, given_set, {"q": 3.0})
+    assert plan.level > 1
+    assert plan.allowances["q"].budget == near(0.8)
+
+
 # Pessimistic: a plan stays as long as it holds and nothing can be relaxed.
 
 
