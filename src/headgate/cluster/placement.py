@@ -30,6 +30,7 @@ from headgate.cluster.borders import Checkpoint, Point, Reached
 from headgate.cluster.instances import Entry, How, Instance, Order, Over, Question, Report, Running, Wanted
 from headgate.cluster.placed import Placed
 from headgate.cluster.streams import TRIES, Streams
+from headgate.control.nodes.takeover import fewest
 from headgate.engine.log.mark import Mark
 from headgate.errors import InputError
 
@@ -191,7 +192,7 @@ class Placement:
                 continue
             fit = [node for node in self._open() if node not in self.draining | query.refused]
             if fit and self._runs(query.current):
-                target = min(fit, key=lambda node: (load[node], node))
+                target = fewest(fit, load)
                 load[target] += 1
                 room -= 1
                 yield name, target
@@ -250,8 +251,7 @@ class Placement:
                 # Who has failed to begin it may try again where there is nobody else, but not in turn with others.
                 free = self._open(taken)
             if free:
-                least = min(free, key=lambda node: (load[node], node))
-                node = query.coming if query.coming in free else least
+                node = query.coming if query.coming in free else fewest(free, load)
                 yield self._heir(query, current, number, node)
                 number += 1
         elif query.coming and query.copied:
@@ -268,7 +268,7 @@ class Placement:
             if old.node not in self._nodes or (old.node in query.unable and able):
                 near = current.node in self._nodes and current.node not in query.unable
                 # On the node that has the query's tuples at hand.
-                node = current.node if near else min(able or self._open(), key=lambda node: (load[node], node))
+                node = current.node if near else fewest(able or self._open(), load)
                 yield self._heir(query, old, number, node, until=boundary)
                 number += 1
 
@@ -308,7 +308,7 @@ class Placement:
         return [node for node in there if node not in self.asleep | self.draining] or there
 
     def _least(self, load: Counter[str]) -> str:
-        return min(self._open(), key=lambda node: (load[node], node))
+        return fewest(self._open(), load)
 
     # What should be
 

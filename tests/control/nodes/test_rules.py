@@ -231,6 +231,14 @@ def test_a_query_that_has_moved_stays_for_the_rounds_of_rest(options):
 
 
 @BOTH
+def test_a_query_whose_node_is_gone_may_move_on_at_once(options):
+    world = World({"n": bronze(0.5, movable=False), "m": {}, "gone": {"x": query("bronze", 0.6)}}, options)
+    assert world.round() == ()
+    world.nodes["n"] |= world.nodes.pop("gone")
+    assert moves(world.round()) == [("x", "n", "m")]
+
+
+@BOTH
 def test_what_is_on_its_way_counts_where_it_goes_to_and_is_not_ordered_again(options):
     world = World({"n": bronze(0.6, 0.6), "m": {}}, replace(options, raised=1.0), obeys=False)
     assert len(moves(world.round())) == 1

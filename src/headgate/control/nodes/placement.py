@@ -31,7 +31,9 @@ class Placement:
         One that nobody has for a moment is on its way, or has been removed.
         """
         where: dict[str, list[str]] = {}
+        there: set[str] = set()
         for report in reports:
+            there.add(report.node)
             for query in report.queries:
                 where.setdefault(query, []).append(report.node)
         for query, move in list(self.moves.items()):
@@ -40,8 +42,8 @@ class Placement:
         self._twice = {query for query, nodes in where.items() if len(nodes) > 1}
         places = {query: self._place(query, nodes) for query, nodes in where.items()}
         for query, place in places.items():
-            # Whoever has moved a query: it is to stay for a while.
-            if self._places.get(query, place) != place:
+            # Whoever has moved a query: it is to stay for a while. One whose node is gone was put where few were.
+            if (before := self._places.get(query, place)) != place and before in there:
                 self._moved[query] = number
         self._places = places
         self._moved = {query: when for query, when in self._moved.items() if number - when < options.rest}

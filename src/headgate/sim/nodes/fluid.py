@@ -95,6 +95,11 @@ class FluidNode:
         """Whether nothing waits."""
         return not any(each.waiting for each in self._classes.values())
 
+    @property
+    def waiting(self) -> dict[str, float]:
+        """The tuples of each class that wait."""
+        return {name: sum(train.tuples for train in each.waiting) for name, each in self._classes.items()}
+
     def period(
         self, now: float, seconds: float, load: Mapping[str, float], rates: Mapping[str, float]
     ) -> dict[str, Served]:

@@ -2,10 +2,14 @@
 
 Orders are carried out as engines would: a query that moves is prepared at the target, then runs on both nodes for the
 overlap of its windows; a node that is woken takes a while to start; one that sleeps does and costs nothing.
+
+Nodes may die. What waits there is lost then, and so is what comes for their queries until these run again: elsewhere,
+once the coordinator has noticed and others have begun them, or where they were, once the node is back. That is more
+than is lost by nodes that share a log, where it waits for whoever takes over.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,10 +18,12 @@ from headgate.control.dilos import Management
 from headgate.control.nodes.balancer import Balancer
 from headgate.control.nodes.orders import Migrate, Order, Prioritise, Sleep, Wake
 from headgate.control.nodes.reports import ClassReport, NodeReport, QueryReport
+from headgate.control.nodes.takeover import fewest
 from headgate.errors import InputError
 from headgate.model.classes import QueryClass
 from headgate.shed.registry import listed, maker
 from headgate.sim.metrics import Floats, Ints
+from headgate.sim.nodes.failing import Failing, Failure
 from headgate.sim.nodes.fluid import FluidNode, Served
 from headgate.sim.nodes.moving import Homes, Way
 from headgate.sim.nodes.report import ClassFigures, ClusterReport
@@ -32,7 +38,8 @@ class Setup:
     """The nodes and their load management.
 
     A move takes `prepare` seconds until the target is ready, and a node that is woken starts for `boot`. Loads of
-    queries are measured with a relative error of `error`.
+    queries are measured with a relative error of `error`. A node that has died is taken for gone after `patience`,
+    and others run its queries `begin` seconds later; without patience nobody takes over, and they wait for it.
     """
 
     nodes: int = 8
@@ -43,6 +50,8 @@ class Setup:
     prepare: float = 3.0
     boot: float = 10.0
     error: float = 0.05
+    patience: float | None = 5.0
+    begin: float = 1.0
 
     def management(self, classes: tuple[QueryClass, ...]) -> Management:
         """The load management of one node: DILoS."""
@@ -68,6 +77,11 @@ class _Tally:
         self.come[place] += found.arrived
         self.gone[place] += found.dropped
 
+    def lose(self, tuples: float, place: int) -> None:
+        """Tuples that had come, and went with the node where they waited."""
+        self.dropped += tuples
+        self.gone[place] += tuples
+
     def figures(self) -> ClassFigures:
         return ClassFigures(
             self.offered,
@@ -91,6 +105,7 @@ class _Node:
         self.to_sleep = False
         self.load, self.arrived, self.dropped = (dict.fromkeys(self.priorities, 0.0) for _ in range(3))
         self.periods = 0
+        self.last: NodeReport | None = None
 
     def collect(self, load: dict[str, float], found: dict[str, Served]) -> None:
         self.periods += 1
@@ -112,7 +127,8 @@ class _Node:
         for counted in (self.load, self.arrived, self.dropped):
             counted.update(dict.fromkeys(counted, 0.0))
         self.periods = 0
-        return NodeReport(self.name, now, self.fluid.capacity, seen, queries, awake=not self.asleep)
+        self.last = NodeReport(self.name, now, self.fluid.capacity, seen, queries, awake=not self.asleep)
+        return self.last
 
 
 class ClusterSimulation:
@@ -127,6 +143,7 @@ class ClusterSimulation:
         *,
         seed: int = 0,
         asleep: Iterable[int] = (),
+        failures: Sequence[Failure] = (),
     ) -> None:
         if len(place) != workload.queries or not ((place >= 0) & (place < setup.nodes)).all():
             raise InputError("every query has a node", place, f"Give numbers from 0 to {setup.nodes - 1}.")
@@ -138,6 +155,9 @@ class ClusterSimulation:
             if self.homes.uses(i):
                 raise InputError("a node that sleeps has no query", f"node {i}", "Place its queries elsewhere.")
             self.nodes[i].asleep = True
+        if unknown := {each.node for each in failures} - set(range(setup.nodes)):
+            raise InputError("a node that dies is one of them", unknown, f"Give numbers from 0 to {setup.nodes - 1}.")
+        self._failing = Failing(failures, setup.patience)
         self._rng = np.random.default_rng([seed, 13])
         self._orders = Counter[str]()
         self._number = {node.name: i for i, node in enumerate(self.nodes)}
@@ -152,11 +172,19 @@ class ClusterSimulation:
         self._spread(0.0)
         for step in range(steps):
             now = step * seconds
-            if self.homes.advance(now):
-                self._spread(now)
             place = int(now / _BIN)
+            failed = self._fail(now, tallies, place)
+            if self.homes.advance(now) or failed:
+                self._spread(now)
             loads, rates = self._offered(work.rates[step])
             for i, node in enumerate(self.nodes):
+                if i in self._failing.dead:
+                    for k in range(len(self.classes)):
+                        came = float(rates[i, k]) * seconds
+                        tallies[k].take(
+                            Served(came, came, 0.0, 0.0, 0.0, late=True), float(self._counts[i, k]), place
+                        )
+                    continue
                 self._wakes(node, now)
                 if node.asleep:
                     continue
@@ -190,6 +218,38 @@ class ClusterSimulation:
             lost,
             awake / _BIN,
         )
+
+    def _fail(self, now: float, tallies: Sequence[_Tally], place: int) -> bool:
+        """Let nodes die, be missed and return; whether anything has happened."""
+        happened = self._failing.advance(now)
+        for i in happened.died:
+            self.homes.lose(i, now)
+            waited = self.nodes[i].fluid.waiting
+            for each, tally in zip(self.classes, tallies, strict=True):
+                tally.lose(waited[each.name], place)
+        for i in happened.back:
+            self.nodes[i] = _Node(self.nodes[i].name, self.setup, self.classes)
+        if self._failing.gone:
+            # At any time: a query that had been handed over to one that is gone stays on its old node for a while.
+            self._take_over(now)
+        return any(happened)
+
+    def _take_over(self, now: float) -> None:
+        """Other nodes get the queries of those that are gone, as the coordinator gives them out."""
+        homes, gone = self.homes, self._failing.gone
+        orphans = [q for q in np.flatnonzero(np.isin(homes.place, sorted(gone))).tolist() if q not in homes.heirs]
+        there = [node for i, node in enumerate(self.nodes) if i not in gone]
+        able = [node.name for node in there if not node.asleep and not node.to_sleep] or [node.name for node in there]
+        if not (orphans and able):
+            return
+        placed = np.bincount(homes.place, minlength=self.setup.nodes)
+        queries = {node.name: int(placed[self._number[node.name]]) for node in there}
+        for query in orphans:
+            heir = fewest(able, queries)
+            queries[heir] += 1
+            taken = self._number[heir]
+            self.nodes[taken].asleep = self.nodes[taken].to_sleep = False
+            homes.inherit(query, taken, now + self.setup.begin)
 
     def _spread(self, now: float) -> None:
         """Where everything runs: the cells of nodes and classes to which queries and streams belong."""
@@ -240,9 +300,19 @@ class ClusterSimulation:
                 stateless=bool(work.overlap[q] == 0),
                 shares=frozenset((f"s{work.stream[q]}",)),
             )
-        return [node.report(now, self.classes, queries[i]) for i, node in enumerate(self.nodes)]
+        found = []
+        for i, node in enumerate(self.nodes):
+            if i not in self._failing.dead:
+                found.append(node.report(now, self.classes, queries[i]))
+            elif i not in self._failing.gone and node.last:
+                found.append(node.last)
+        return found
 
     def _obey(self, order: Order, now: float) -> None:
+        nodes = {order.origin, order.target} if isinstance(order, Migrate) else {order.node}
+        if any(self._number[name] in self._failing.dead for name in nodes):
+            # Who is told to does not answer any more.
+            return
         self._orders[type(order).__name__] += 1
         match order:
             case Migrate():
