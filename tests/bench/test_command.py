@@ -29,6 +29,7 @@ POLICY = {
     "work_to_a": 6.5,
     "utilisation": 0.88,
 }
+DROPPED = {"before": 0.4, "after": 0.25, "lost": 0, "twice": 7}
 PLAYED = {
     "queries": 100,
     "rate": 20_000.0,
@@ -215,7 +216,7 @@ ROWS = {
         {"part": "load", "cores": 2, "before": 0.4, "after": 3.5},
     ],
     "balance": [
-        {"way": "balanced", "class": "bronze", "before": 0.4, "after": 0.25, "lost": 0, "twice": 7},
+        {"rate": 4321.0, "own": True, "way": "balanced", "class": "bronze", **DROPPED},
         {"way": "balanced", "query": "gold_1", "from": "a", "to": "b", "at": 12.5, "why": "gain = 0.3"},
     ],
     "nodes": [{"query": "large_0", "results": 1234, "lost": 0, "twice": 7, "instances": 3}],

@@ -96,7 +96,7 @@ def bench(
         from headgate.experiments.plots import save
 
         save(getattr(figures, name.replace("-", "_"))(report.rows), plots)
-    if check and not all(c.ok for c in report.checks):
+    if check and any(c.ok is False for c in report.checks):
         raise typer.Exit(1)
 
 

@@ -12,13 +12,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from headgate.bench.processors import starting_on
 from headgate.cluster.apart import beginnings
 from headgate.cluster.balance import Balance
 from headgate.cluster.coordinator import Coordinator
@@ -36,7 +37,8 @@ Rows = Counter[tuple[Any, ...]]
 class Rack:
     """A cluster over a pipeline, until it is left. Nodes are killed, paused and started by their names.
 
-    Nodes `apart` have the pipeline in a folder of their own, in which their results are too.
+    Nodes `apart` have the pipeline in a folder of their own, in which their results are too. Those that `processors`
+    names have one of this machine's, each with its Spark.
     """
 
     def __init__(
@@ -47,9 +49,10 @@ class Rack:
         balance: Balance | None = None,
         *,
         apart: bool = False,
+        processors: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self.folder, self._pipeline, self._master = pipeline.parent / "cluster", pipeline, master
-        self._apart = apart
+        self._apart, self._processors = apart, processors
         loaded = load(pipeline)
         begins = beginnings(loaded) if apart else None
         count, same = len(nodes), digest(loaded)
@@ -90,7 +93,7 @@ class Rack:
         command = [sys.executable, "-m", "headgate", "node", str(pipeline), "--name", name, "--no-ui"]
         command += ["--at", self._server.address, "--folder", str(folder), "--master", self._master]
         environment = {**os.environ, "HEADGATE_TOKEN": self._server.token}
-        with log.open("ab") as out:
+        with log.open("ab") as out, starting_on(self._processors.get(name)):
             self._processes[name] = subprocess.Popen(  # noqa: S603 - this very package
                 command, stdout=out, stderr=out, env=environment, start_new_session=True
             )
@@ -149,10 +152,12 @@ def write(file: Path, pipeline: Mapping[str, Any]) -> Path:
     return file
 
 
-def run_alone(pipeline: Path) -> None:
-    """Run a pipeline to its end on one engine."""
+def run_alone(pipeline: Path, master: str | None = None, processor: int | None = None) -> None:
+    """Run a pipeline to its end on one engine, perhaps on one processor."""
     command = [sys.executable, "-m", "headgate", "run", str(pipeline), "--json", "--no-ui"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - as above
+    command += ["--master", master] if master else []
+    with starting_on(processor):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - as above
 
 
 def results(folder: Path) -> Rows:

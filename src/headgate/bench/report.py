@@ -21,12 +21,12 @@ def machine() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A measured value against its goal."""
+    """A measured value against its goal; `ok` is None where this machine cannot tell."""
 
     what: str
     value: float
     goal: str
-    ok: bool
+    ok: bool | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ _PROCESSES = {"cpu": "all processes", "driver": "the driver's process", "server"
 def goals(checks: Sequence[Check]) -> Table:
     """What was to be reached, and what was."""
     table = Table("goal", "measured", "wanted", "")
+    verdicts = {True: "[green]met[/]", False: "[red]missed[/]", None: "[yellow]cannot be judged here[/]"}
     for c in checks:
-        table.add_row(c.what, f"{c.value:,.4g}", c.goal, "[green]met[/]" if c.ok else "[red]missed[/]")
+        table.add_row(c.what, f"{c.value:,.4g}", c.goal, verdicts[c.ok])
     return table
 
 
@@ -303,7 +304,10 @@ def moves(rows: Rows) -> list[Table]:
 
 def balance(rows: Rows) -> list[Table]:
     """What each class lost before a node was added and at the end; and which queries moved to it, and why."""
-    losses = _numbers("before a node is added, and at the end", "way", "class", "before", "after", "lost", "twice")
+    rate, own = next((row["rate"], row["own"]) for row in rows if "class" in row)
+    how = "each node on a processor of its own" if own else "nodes share all processors"
+    title = f"{rate:,.0f} tuples per second, {how}: dropped before a node is added, and at the end"
+    losses = _numbers(title, "way", "class", "before", "after", "lost", "twice")
     moved = _numbers("moves by themselves", "query", "from", "to", "after", "why")
     for row in rows:
         if "class" in row:

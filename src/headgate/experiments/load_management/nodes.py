@@ -137,8 +137,8 @@ def arm(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
         "all. Nodes are fluid models under DILoS with the manager backlog."
     )
     failing = (
-        f"A node lost: at {LOADS[0]:g}×, one of eight dies at {dies:g} s and is back at {returns:g} s. At random, its "
-        "queries are lost until then. Taken over, the coordinator misses it after 5 s, the nodes with the fewest "
+        f"A node lost: at {LOADS[0]:g}×, one of eight dies at {dies:g} s and is back at {returns:g} s. At random "
+        "its queries are lost until then. Taken over, the coordinator misses it after 5 s, the nodes with the fewest "
         "queries begin its own a second later, and they stay there. Weighed, they are balanced as well. What comes "
         "for a query while nobody runs it counts as lost, though nodes with a common log would read it later. Gold "
         f"and silver have recovered once each loses less than {RECOVERED:.0%} for {LASTING:g} s."
