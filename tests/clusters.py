@@ -7,6 +7,7 @@ from headgate.control.nodes.entitled import served
 from headgate.control.nodes.options import WEIGHED
 from headgate.control.nodes.orders import Migrate, Prioritise, Sleep, Wake
 from headgate.control.nodes.reports import ClassReport, NodeReport, QueryReport
+from headgate.control.nodes.sleeping import FILL
 
 PRIORITIES = {"gold": 6.0, "silver": 3.0, "bronze": 1.0}
 
@@ -70,9 +71,9 @@ class World:
         return orders
 
     def round(self):
-        """As many reports as a round has, and what is ordered: at its end, but for waking, which may be before."""
+        """The reports of a round, and what is ordered: at its end, but for waking, and filling who is woken."""
         orders = [self.tick() for _ in range(self.balancer.options.reports)]
-        assert all(isinstance(order, Wake) for each in orders[:-1] for order in each)
+        assert all(isinstance(order, Wake) or order.why.formula == FILL for each in orders[:-1] for order in each)
         return tuple(order for each in orders for order in each)
 
     def rounds(self, count):

@@ -356,6 +356,47 @@ def test_a_node_is_woken_before_anything_is_lost_once_one_is_full_for_longer_tha
     assert moves(world.rounds(8)) == []
 
 
+def rising(step, *, options=WEIGHED, ticks=8):
+    """The reports at which nodes are woken while the load of two that are awake, 0.8 at first, grows by a step."""
+    world = World(
+        {"n": bronze(*[0.1] * 4), "m": {f"s{i}": query("silver", 0.1) for i in range(4)}}, options, {}, {"l"}
+    )
+    assert world.rounds(2) == []
+    found = []
+    for i in range(ticks):
+        for name in (*world.nodes["n"], *world.nodes["m"]):
+            world.set_load(name, 0.1 + step * (i + 1) / 8)
+        found += [i for _ in woken(world.tick())]
+    return found
+
+
+def test_a_node_is_woken_when_the_load_will_be_too_much_by_the_time_that_it_has_queries():
+    # 0.06 more in each report make 1.2 more in 30 s: 80 % of both nodes. It takes three such reports.
+    assert rising(0.06) == [2]
+    assert rising(0.06, options=replace(WEIGHED, ahead=0.0)) == []
+    # So slow a growth needs nobody yet.
+    assert rising(0.01) == []
+    assert rising(0.06, options=MINIMAL) == []
+
+
+def test_a_load_that_jumps_once_is_not_taken_for_one_that_grows():
+    world = World({"n": bronze(*[0.1] * 4), "m": {}}, asleep={"l"})
+    world.rounds(2)
+    for name in world.nodes["n"]:
+        world.set_load(name, 0.17)
+    assert woken(world.rounds(1)) == []
+
+
+def test_who_wakes_up_within_a_round_does_not_wait_for_its_end_to_get_queries():
+    world = World({"n": bronze(*[0.14] * 5)}, asleep={"m"})
+    assert world.rounds(5) == []
+    for i in range(5):
+        world.set_load(f"b{i}", 0.17)
+    orders = [world.tick() for _ in range(4)]
+    assert woken(orders[2]) == ["m"]
+    assert [target for _, _, target in moves(orders[3])] == ["m", "m"]
+
+
 def test_a_spike_wakes_nobody():
     world = World({"n": bronze(*[0.1] * 6)}, asleep={"m"})
     for _ in range(8):

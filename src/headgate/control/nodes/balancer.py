@@ -8,6 +8,7 @@ the coordinator was restarted, decides again after a round, and only forgets how
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
 
 from headgate.control.nodes.entitled import NEAR, lost
 from headgate.control.nodes.minimal import minimal
@@ -34,6 +35,7 @@ class Balancer:
         self.sleeping = Sleeping(options)
         self._calls = 0
         self._history: dict[str, deque[NodeReport]] = {}
+        self._came: list[tuple[str, str]] = []
 
     def decide(self, now: float, reports: Iterable[NodeReport]) -> tuple[Order, ...]:
         """Take the latest report of each node; the orders of the round if this ends one.
@@ -63,6 +65,10 @@ class Balancer:
     def _round(self) -> tuple[Order, ...]:
         number, options = self.rounds, self.options
         seen = picture({name: list(past) for name, past in self._history.items()}, self.placement, number, options)
+        for node, cls in self._came:
+            if node in seen.nodes:
+                seen.nodes[node].came.add(cls)
+        self._came.clear()
         self.sleeping.mark(seen, number)
         orders: list[Order] = [*_lowered(seen, options)]
         if options.rule == "weighed":
@@ -76,14 +82,43 @@ class Balancer:
         return tuple(orders)
 
     def _hurried(self) -> Iterator[Order]:
-        """Waking does not wait for the end of a round, where the weighed rule sees that room is short."""
-        if self.options.rule == "minimal" or all(past[-1].awake for past in self._history.values()):
+        """What does not wait for the end of a round by the weighed rule: waking where room is or will be short, and
+        giving queries to those who have woken up.
+        """
+        if self.options.rule == "minimal" or not (self.sleeping.waited_for or self._asleep()):
             return
         length = self.options.reports - self.options.spikes + 1
         last = {name: list(past)[-length:] for name, past in self._history.items()}
         awake = [past for past in last.values() if past[-1].awake and len(past) == length]
-        if any(all(_load(report) > FULL * report.capacity for report in past) for past in awake):
-            yield from self.sleeping.hurry(picture(last, self.placement, self.rounds, self.options), self.rounds)
+        full = any(all(_load(report) > FULL * report.capacity for report in past) for past in awake)
+        seen = picture(last, self.placement, self.rounds, self.options)
+        orders = [
+            *self.sleeping.arrived(seen),
+            *self.sleeping.hurry(seen, self.rounds, self._rise(length), full=full),
+        ]
+        for order in orders:
+            if isinstance(order, Migrate):
+                self.placement.order(order.query, order.origin, order.target, self.rounds)
+                self._came.append((order.target, seen.nodes[order.target].queries[order.query].cls))
+        yield from orders
+
+    def _asleep(self) -> bool:
+        return any(not past[-1].awake for past in self._history.values())
+
+    def _rise(self, length: int) -> float:
+        """By how much the load of all nodes grows in a second: the least that it did between reports, for longer than
+        a spike lasts, so that one that jumps and stays does not count.
+        """
+        awake = [list(past)[-length - 1 :] for past in self._history.values() if past[-1].awake]
+        # A node that has just woken up had nothing to do before.
+        known = [past for past in awake if len(past) == length + 1]
+        if not known or len(known) < len(awake):
+            return 0.0
+        loads = [sum(_load(report) for report in reports) for reports in zip(*known, strict=True)]
+        times = [max(report.time for report in reports) for reports in zip(*known, strict=True)]
+        return max(
+            0.0, min((b - a) / (t - s) for (a, s), (b, t) in pairwise(zip(loads, times, strict=True)) if t > s)
+        )
 
     def _unhelped(self, seen: Picture) -> float:
         """The load that is lost and that moves do not help; by the minimal rule, all that is lost."""

@@ -20,7 +20,8 @@ class Options:
     `patience`. The priority of a class on a node is raised to at most `raised` times its own.
 
     A node is drained and sleeps after `sleeps` rounds in which all that are awake use less than `idle` of their
-    capacity together, as long as `awake` of them are left; nodes are woken after `wakes` rounds of loss.
+    capacity together, as long as `awake` of them are left. Nodes are woken after `wakes` rounds of loss, or by the
+    load of `ahead` seconds later: until then a node that is woken has to start, and to get its queries.
     """
 
     rule: Rule = "weighed"
@@ -36,6 +37,7 @@ class Options:
     sleeps: int = 10
     wakes: int = 2
     awake: int = 1
+    ahead: float = 30.0
 
     def __post_init__(self) -> None:
         if self.rule not in get_args(Rule):
@@ -49,6 +51,8 @@ class Options:
         for name in ("loss", "reserve", "idle"):
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"balancing: {name} is from 0 to below 1", getattr(self, name), "Give such as 0.05.")
+        if not 0 <= self.ahead < float("inf"):
+            raise InputError("balancing: ahead is 0 s or more", self.ahead, "Give such as 30.")
         if not 1 <= self.raised < float("inf"):
             raise InputError("balancing: raised is a factor of 1 or more", self.raised, "Give such as 2.")
 

@@ -5,8 +5,9 @@ queries; the least loaded is chosen. It sleeps when it has no query left. If any
 have no room any more, it stays.
 
 By the weighed rule, nodes are woken before anything is lost: as soon as one that is awake is full, in more reports
-than a spike lasts, and has queries to give away. To wake one for nothing costs its rest, and loss stays lost. Who is
-woken gets queries at once, until it is as full as those that it gets them from.
+than a spike lasts, and has queries to give away; or all of them will be by the time that somebody woken now has some,
+as the load has grown for longer than a spike lasts. To wake one for nothing costs its rest, and loss stays lost. Who
+is woken gets queries as soon as it is there, until it is as full as those that it gets them from.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -24,6 +25,7 @@ DRAIN = "usage < idle for long: its queries fit on the others"
 SLEEP = "drained, and nothing runs here"
 WAKE = "loss for long that no move has helped"
 SHORT = "a node is full, in more reports than a spike lasts"
+RISING = "load + rise·ahead > 80 % of what is awake"
 FILL = "woken: used(n) ≥ used(m), behind the move too"
 FULL = 0.8
 """The part of its capacity from which on a node is full."""
@@ -75,20 +77,40 @@ class Sleeping:
             if lacking <= 0 or self.options.rule == "minimal":
                 break
 
-    def hurry(self, picture: Picture, number: int) -> Iterator[Order]:
-        """Wake nodes as long as there is still room: one for a node that is full, or so many that all are less so."""
-        full = [node for node in picture.nodes.values() if node.load > FULL * node.full and _given(node)]
+    @property
+    def waited_for(self) -> bool:
+        """Whether somebody was woken who is not there yet."""
+        return bool(self._waking)
+
+    def arrived(self, picture: Picture) -> Iterator[Order]:
+        """Give queries to those who have woken up since."""
+        self.woken = [name for name in self._waking if name in picture.nodes]
+        for name in self.woken:
+            del self._waking[name]
+        yield from self.fill(picture)
+
+    def hurry(self, picture: Picture, number: int, rise: float, *, full: bool) -> Iterator[Order]:
+        """Wake nodes as long as there is still room: one for a node that is full, or so many that all are less so,
+        with the load that there will be when they have queries.
+        """
+        ahead = rise * self.options.ahead
+        load = sum(node.load for node in picture.nodes.values()) + ahead
+        capacity = sum(node.full for node in picture.nodes.values())
         coming = sum(picture.asleep.get(name, 0.0) for name in self._waking)
-        lacking = sum(node.load / _FILLED - node.full for node in picture.nodes.values()) - coming
-        if not full or (self._waking and lacking <= 0):
+        lacking = load / _FILLED - capacity - coming
+        short = [node for node in picture.nodes.values() if full and node.load > FULL * node.full]
+        rising = rise > 0 and load > FULL * (capacity + coming)
+        giving = any(_given(node) for node in (picture.nodes.values() if rising else short))
+        if not giving or (self._waking and lacking <= 0):
             return
-        terms = {"used(n)": max(map(_used, full)), "usage": picture.usage}
+        used = max(map(_used, picture.nodes.values()))
+        terms = {"used(n)": used, "usage": picture.usage, "rise": rise}
         for name in sorted(picture.asleep, key=lambda each: (-picture.asleep[each], each)):
             if name not in self._waking:
                 self._waking[name] = number
                 self.losing = self.idle = 0
                 self.draining = None
-                yield Wake(name, Why(SHORT, terms))
+                yield Wake(name, Why(RISING if rising else SHORT, terms))
                 lacking -= picture.asleep[name]
                 if lacking <= 0:
                     break
