@@ -397,6 +397,18 @@ def test_who_wakes_up_within_a_round_does_not_wait_for_its_end_to_get_queries():
     assert [target for _, _, target in moves(orders[3])] == ["m", "m"]
 
 
+def test_a_node_that_is_new_gets_its_part_at_once_where_another_is_full():
+    world = World({"n": bronze(*[0.14] * 6)})
+    assert world.rounds(1) == []
+    world.nodes["m"], world.priorities["m"] = {}, dict(PRIORITIES)
+    assert moves(world.tick()) == [(f"b{i}", "n", "m") for i in (5, 4, 3)]
+    # Nobody has need of it here.
+    world = World({"n": bronze(*[0.12] * 6)})
+    assert world.rounds(1) == []
+    world.nodes["m"], world.priorities["m"] = {}, dict(PRIORITIES)
+    assert world.rounds(3) == []
+
+
 def test_a_spike_wakes_nobody():
     world = World({"n": bronze(*[0.1] * 6)}, asleep={"m"})
     for _ in range(8):

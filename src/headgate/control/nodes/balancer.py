@@ -36,6 +36,7 @@ class Balancer:
         self._calls = 0
         self._history: dict[str, deque[NodeReport]] = {}
         self._came: list[tuple[str, str]] = []
+        self._new: set[str] = set()
 
     def decide(self, now: float, reports: Iterable[NodeReport]) -> tuple[Order, ...]:
         """Take the latest report of each node; the orders of the round if this ends one.
@@ -53,6 +54,9 @@ class Balancer:
         return (*self._round(), *self._hurried())
 
     def _take(self, reports: list[NodeReport]) -> None:
+        if self._history:
+            empty = {report.node for report in reports if report.awake and not report.queries}
+            self._new = (self._new | {name for name in empty if name not in self._history}) & empty
         self._history = {r.node: self._history.get(r.node, deque(maxlen=self.options.reports)) for r in reports}
         for report in reports:
             past = self._history[report.node]
@@ -83,9 +87,9 @@ class Balancer:
 
     def _hurried(self) -> Iterator[Order]:
         """What does not wait for the end of a round by the weighed rule: waking where room is or will be short, and
-        giving queries to those who have woken up.
+        giving queries to those who have woken up, or are new where a node is full.
         """
-        if self.options.rule == "minimal" or not (self.sleeping.waited_for or self._asleep()):
+        if self.options.rule == "minimal" or not (self.sleeping.waited_for or self._new or self._asleep()):
             return
         length = self.options.reports - self.options.spikes + 1
         last = {name: list(past)[-length:] for name, past in self._history.items()}
@@ -93,9 +97,11 @@ class Balancer:
         full = any(all(_load(report) > FULL * report.capacity for report in past) for past in awake)
         seen = picture(last, self.placement, self.rounds, self.options)
         orders = [
-            *self.sleeping.arrived(seen),
+            *self.sleeping.arrived(seen, self._new if full else ()),
             *self.sleeping.hurry(seen, self.rounds, self._rise(length), full=full),
         ]
+        if awake:
+            self._new.clear()
         for order in orders:
             if isinstance(order, Migrate):
                 self.placement.order(order.query, order.origin, order.target, self.rounds)

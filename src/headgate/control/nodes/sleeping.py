@@ -7,10 +7,11 @@ have no room any more, it stays.
 By the weighed rule, nodes are woken before anything is lost: as soon as one that is awake is full, in more reports
 than a spike lasts, and has queries to give away; or all of them will be by the time that somebody woken now has some,
 as the load has grown for longer than a spike lasts. To wake one for nothing costs its rest, and loss stays lost. Who
-is woken gets queries as soon as it is there, until it is as full as those that it gets them from.
+is woken gets queries as soon as it is there, until it is as full as those that it gets them from. So does one that is
+new and has none, where another is full.
 """
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headgate.control.nodes.entitled import NEAR
@@ -26,7 +27,7 @@ SLEEP = "drained, and nothing runs here"
 WAKE = "loss for long that no move has helped"
 SHORT = "a node is full, in more reports than a spike lasts"
 RISING = "load + rise·ahead > 80 % of what is awake"
-FILL = "woken: used(n) ≥ used(m), behind the move too"
+FILL = "woken or new: used(n) ≥ used(m), behind the move too"
 FULL = 0.8
 """The part of its capacity from which on a node is full."""
 _FILLED = 0.6
@@ -37,7 +38,7 @@ _FILLED = 0.6
 class Sleeping:
     """Counts rounds of little use and of loss. `draining` is the node that is to sleep; orders wait to be heeded.
 
-    `woken` are those that have woken up in the last round.
+    `woken` are those that have just woken up, or are new.
     """
 
     options: Options
@@ -82,11 +83,12 @@ class Sleeping:
         """Whether somebody was woken who is not there yet."""
         return bool(self._waking)
 
-    def arrived(self, picture: Picture) -> Iterator[Order]:
-        """Give queries to those who have woken up since."""
-        self.woken = [name for name in self._waking if name in picture.nodes]
-        for name in self.woken:
+    def arrived(self, picture: Picture, new: Iterable[str]) -> Iterator[Order]:
+        """Give queries to those who have woken up since, and to those who are new."""
+        up = [name for name in self._waking if name in picture.nodes]
+        for name in up:
             del self._waking[name]
+        self.woken = [*up, *sorted(name for name in new if name in picture.nodes and name not in up)]
         yield from self.fill(picture)
 
     def hurry(self, picture: Picture, number: int, rise: float, *, full: bool) -> Iterator[Order]:
