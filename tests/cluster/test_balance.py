@@ -74,3 +74,19 @@ def test_an_order_that_cannot_be_carried_out_does_not_hold_up_the_others(tmp_pat
         world.seconds(1)
     assert "not done" in caplog.text
     assert {each["name"]: each["coming"] for each in world.coordinator.told().queries} == {"q0": None, "q1": "b"}
+
+
+def test_a_node_that_says_nothing_is_seen_as_it_was_and_not_as_idle(tmp_path, monkeypatch):
+    world = World(tmp_path, ["a"])
+    seen = []
+    monkeypatch.setattr(world.balance._balancer, "decide", lambda now, reports: seen.append(list(reports)) or ())
+    world.seconds(4)
+    last = seen[-1]
+    assert [report.node for report in last] == ["a"]
+    world.names = []
+    world.seconds(3)
+    assert seen[-1] == last
+    assert seen[-1][0].time == 4.0
+    # Then it is taken for gone.
+    world.seconds(4)
+    assert seen[-1] == []

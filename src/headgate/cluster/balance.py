@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from headgate.cluster.instances import Report
@@ -35,10 +35,11 @@ class Obeys(Protocol):
 
 @dataclass
 class _Seen:
-    """What a node had done of its queries when it was looked at last."""
+    """What a node said last, and what the policy was told of it."""
 
     at: float
-    queries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    said: Report
+    told: NodeReport | None = None
 
 
 class Balance:
@@ -95,19 +96,24 @@ class Balance:
         if not load or report.node in placement.draining:
             return None
         last, queries = self._seen.get(report.node), load.get("queries", {})
-        self._seen[report.node] = _Seen(now, queries)
+        if last and last.said is report:
+            # It is silent, or slow. That is not the same as having nothing to do.
+            return last.told
+        self._seen[report.node] = seen = _Seen(now, report)
         if last is None or now <= last.at:
             return None
+        before = last.said.load.get("queries", {})
         made: dict[str, QueryReport] = {}
         for name in report.running:
             if name in queries and name in placement.questions:
                 asked = placement.questions[name]
-                work = _load(queries[name], last.queries.get(name, {}), now - last.at)
+                work = _load(queries[name], before.get(name, {}), now - last.at)
                 shares = frozenset(asked.streams)
                 made[name] = QueryReport(asked.cls, work, asked.stateless, shares, name not in coming)
         classes = {each["name"]: self._class(each, made) for each in load.get("classes", [])}
         awake = report.node not in self._asleep
-        return NodeReport(report.node, now, float(load.get("capacity", 1)), classes, made, awake)
+        seen.told = NodeReport(report.node, now, float(load.get("capacity", 1)), classes, made, awake)
+        return seen.told
 
     def _class(self, told: Mapping[str, Any], queries: Mapping[str, QueryReport]) -> ClassReport:
         work = sum(each.load for each in queries.values() if each.cls == told["name"])
