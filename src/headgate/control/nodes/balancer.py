@@ -122,9 +122,9 @@ class Balancer:
             return 0.0
         loads = [sum(_load(report) for report in reports) for reports in zip(*known, strict=True)]
         times = [max(report.time for report in reports) for reports in zip(*known, strict=True)]
-        return max(
-            0.0, min((b - a) / (t - s) for (a, s), (b, t) in pairwise(zip(loads, times, strict=True)) if t > s)
-        )
+        told = pairwise(zip(loads, times, strict=True))
+        least: float = min((b - a) / (t - s) if t > s else 0.0 for (a, s), (b, t) in told)
+        return max(0.0, least)
 
     def _unhelped(self, seen: Picture) -> float:
         """The load that is lost and that moves do not help; by the minimal rule, all that is lost."""
