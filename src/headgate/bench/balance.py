@@ -28,7 +28,7 @@ from headgate.bench.report import Check, Report, at_most
 from headgate.cluster.balance import Balance
 from headgate.record import Follower, Ran, read
 
-SECONDS = 95.0
+SECONDS = 150.0
 """For how long tuples come."""
 ALONE, AFTER = 15.0, 20.0
 """Seconds for which the first node is watched before the second is started, and both at the end."""
