@@ -46,7 +46,8 @@ BENCHMARKS = {
     "nodes": Benchmark("three engines of which one is killed and one paused, against one engine", tables.nodes),
     "moves": Benchmark("queries that move between two engines: not at all, UniMiCo, stop and copy", tables.moves),
     "balance": Benchmark(
-        "a node with too much to do and one that is added: with balancing, and without", tables.balance
+        "a node with too much to do and one that is added, each on its own processor: with balancing, and without",
+        tables.balance,
     ),
     "ui": Benchmark("an engine that is watched on its dashboard, against one that is not", tables.ui),
     "fresh-tables": Benchmark(
