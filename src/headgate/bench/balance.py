@@ -157,9 +157,10 @@ def _query(ran: Ran) -> str:
 
 
 def _loss(ran: Sequence[Ran], since: float, until: float) -> float:
-    """The share of the tuples that was dropped in some time."""
+    """The share of the tuples that was dropped in some time; all of them if the class did not come to run at all."""
     some = [each for each in ran if since <= each.finished <= until]
-    return sum(each.shed for each in some) / max(1, sum(each.n for each in some))
+    tuples = sum(each.n for each in some)
+    return sum(each.shed for each in some) / tuples if tuples else 1.0
 
 
 def _checks(rows: Sequence[Row], *, apart: bool) -> Iterator[Check]:
