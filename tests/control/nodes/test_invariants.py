@@ -102,11 +102,13 @@ def test_orders_can_be_carried_out_and_stay_within_their_bounds(world, changes):
 @settings(max_examples=100, deadline=None)
 @given(worlds())
 def test_no_query_goes_to_a_node_that_would_then_have_too_much(world):
-    """Loads do not change here, so that what is estimated is what is."""
+    """Loads do not change here, so that what is estimated is what is. One that is too much for any may be alone."""
     for _ in range(6):
         moved = [order for order in world.round() if isinstance(order, Migrate)]
         for order in moved:
             report = world.report(order.target)
+            if len(report.queries) == 1:
+                continue
             cls = report.queries[order.query].cls
             above = [name for name, priority in PRIORITIES.items() if priority >= PRIORITIES[cls]]
             assert all(report.classes[name].drop < 1e-6 for name in above)

@@ -139,6 +139,18 @@ def test_the_weighed_rule_moves_as_many_as_it_takes_and_fills_no_target():
     assert world.report("l").classes["bronze"].drop == world.report("m").classes["bronze"].drop == 0
 
 
+def test_a_node_without_queries_takes_one_that_is_too_much_for_any_node():
+    world = World({"n": bronze(1.4, 1.3, 1.2), "m": {}})
+    assert [target for _, _, target in moves(world.round())] == ["m"]
+    # It is the highest class that gets a node for itself.
+    world = World({"n": bronze(1.4) | {"g": query("gold", 1.2), "s": query("silver", 1.3)}, "m": {}})
+    assert [name for name, _, _ in moves(world.round())] == ["g"]
+    # Now all that there is to work with is used, and nothing that moves would make it more.
+    assert moves(world.rounds(20)) == []
+    # And one that has a node for itself already stays.
+    assert moves(World({"n": bronze(1.4), "m": {}}).rounds(20)) == []
+
+
 def test_the_minimal_rule_moves_one_for_each_class_that_loses():
     nodes = {"n": bronze(*[0.2] * 9), "l": {}, "m": {}}
     assert len(moves(World(nodes, MINIMAL).round())) == 1

@@ -7,10 +7,10 @@ the load that a class loses on a node by `entitled.lost`,
     gain(q, n → m) = lost_k before − lost_k after, over n and m
 
 for the class k that loses on n. A query may go to m if there, beside the reserve, its class and those above it then
-lose nothing, if no class above k loses more in all, and if the gain is worth the move. Of what may go, the one with
-the largest gain up to the excess goes, of about the same the lowest class, then stateless, then the smallest load; to
-a node where it can share work, then to the one with the most room. That goes on until nothing is lost or nothing
-helps.
+lose nothing, or if it is alone there; if no class above k loses more in all, and if the gain is worth the move. Of
+what may go, the one with the largest gain up to the excess goes, of about the same the lowest class, then stateless,
+then the smallest load; to a node where it can share work, then to the one with the most room. That goes on until
+nothing is lost or nothing helps.
 
 What no move helps is raised: P_k ← P_k/(1 − lost_k/L_k), up to `raised` times the original. But only if no class
 above it loses by that, and if the class gets less on all nodes together than it would on one node as large as all of
@@ -94,7 +94,8 @@ def _best(picture: Picture, options: Options, node: Node, cls: str, excess: floa
         if removed < _WORTH * seen.load or removed <= NEAR:
             continue
         for target, before in others:
-            if not fits(picture, options, target, seen.cls, seen.load):
+            # Nobody would lose by what comes to an empty node, and no query can get more than one.
+            if target.queries and not fits(picture, options, target, seen.cls, seen.load):
                 continue
             after = target.with_load(seen.cls, seen.load, target.full)
             changes = {each: left[each] + after[each] - here[each] - before[each] for each in above}
