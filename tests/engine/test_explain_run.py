@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -213,6 +214,36 @@ def test_a_query_with_a_deadline_says_why_it_was_late_and_one_that_was_refused_w
     assert of_query(moments, "dear", START + 2.5).missed == 0
     asked = of_query(moments, "greedy", START + 4)
     assert (asked.refused, asked.unit) == (refused, None)
+
+
+def test_a_query_says_what_it_dropped_and_for_how_long_its_results_waited_until_that_moment(write):
+    def run(decided, positions, shed, response):
+        served = ran("dear", decided, decided, decided + 0.5, positions, shed=shed)
+        return replace(served, results=10, response=Response(10 * response, 2 * response, 0.0))
+
+    moments = Moments(write(*RUN, run(3.0, (10, 30), 15, 1.5), run(6.0, (30, 40), 0, 3.5), shed=SHED))
+    work = of_query(moments, "dear", START + 4).work
+    assert (work.runs, work.tuples, work.shed, work.results) == (2, 30, 15, 10)
+    assert (work.response, work.longest, work.own) == pytest.approx((1.5, 3.0, 0.5))
+    lines = [str(part) for part in told({"query": of_query(moments, "dear", START + 4)})]
+    assert "in the 4 s before, it had 2 runs over 30 tuples, 15 of them (50 %) dropped" in lines
+    assert "10 results took 1.5 s on average, 3 s at most: 1 s of waiting, 500 ms of their run" in lines
+    assert of_query(moments, "dear", START + 9).work.response == pytest.approx(2.5)
+
+
+def test_what_is_not_read_of_windows_with_a_deadline_is_told_and_is_a_loss_of_their_class(write):
+    def window(end, kept):
+        at = START + end
+        return Iterated("due", at, at, at, at + 0.3, at + 1, 100, kept, 0.3, 0.3, 1, 0, 0, missed=False)
+
+    due = planned("due", "alerts", 0.01, 0.001, windows=True)
+    piece = Ran(START + 1, "due", {}, 90, START + 1, START + 1.3, 0, 1, Response(), "earliest deadline", {})
+    recorded = write(due, *TRAINS, piece, window(1.0, 0.9), window(2.0, 0.0))
+    lines = [str(part) for part in told({"query": of_query(Moments(recorded), "due", START + 4)})]
+    assert "in the 4 s before, it had 1 run over 90 tuples" in lines
+    assert "0 of 2 windows were late; 45 % of their tuples were read" in lines
+    fate = measured(recorded).classes["alerts"]
+    assert (fate.processed, fate.shed, fate.loss) == (90, 110, 0.55)
 
 
 def test_of_a_query_with_a_deadline_waits_what_came_since_its_last_window_that_is_done(write):

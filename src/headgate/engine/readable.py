@@ -7,6 +7,7 @@ _UNKNOWN = "–"
 _COUNTS = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"))
 _TIMES = ((1e-6, " µs"), (1e-3, " ms"), (1.0, " s"))
 _SIZES = ((1.0, " B"), (1e3, " kB"), (1e6, " MB"), (1e9, " GB"), (1e12, " TB"))
+_MANY = 10
 _MOST_SECONDS, _MOST_MINUTES, _MOST_HOURS = 99.5, 100, 100
 
 
@@ -23,6 +24,11 @@ def size(value: float | None) -> str:
 def share(value: float | None) -> str:
     """A part of the whole."""
     return _UNKNOWN if value is None or not math.isfinite(value) else f"{100 * value:.0f} %"
+
+
+def times(value: float | None) -> str:
+    """A part of the whole that may be many times as much: 171 %, 569×."""
+    return f"{count(value)}×" if value is not None and _MANY <= value < math.inf else share(value)
 
 
 def span(seconds: float | None) -> str:

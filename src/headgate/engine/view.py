@@ -8,7 +8,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Group
 from rich.text import Text
 
-from headgate.engine.readable import count, share, size, span
+from headgate.engine.readable import count, share, size, span, times
 from headgate.engine.status import behind
 
 Row = Mapping[str, Any]
@@ -275,7 +275,7 @@ _CLASSES = (
     _Column("p99", lambda row: span(row["response_p99"]), 7),
     _Column("late", lambda row: share(row["late"]), 6),
     _Column("time", lambda row: share(row["share"]), 6, spare=1),
-    _Column("load", lambda row: share(row["usage"]), 6),
+    _Column("load", lambda row: times(row["usage"]), 6),
     _Column("drops", lambda row: share(row["drop"]), 6),
     _Column("shed", lambda row: count(row["shed"]), 7),
     _Column("pending", lambda row: count(row["pending"]), 7, spare=2),

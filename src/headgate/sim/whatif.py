@@ -156,7 +156,19 @@ def measured(recorded: Recorded) -> Case:
     shed, lanes = recorded.began.shed, recorded.began.lanes
     words = str(Shed(**shed)) if shed else "none"
     overall, fates = recorded.measured.overall, _fates(recorded.measured.classes, spread)
+    for cls, left in _left_out(recorded).items():
+        fates[cls] = replace(fates[cls], offered=fates[cls].offered + left, shed=fates[cls].shed + left)
     return Case(recorded.began.policy, words, lanes, 1.0, overall.utilisation, fates)
+
+
+def _left_out(recorded: Recorded) -> Counter[str]:
+    """The tuples of windows with a deadline that were not read, by class: there are no runs that shed them."""
+    of = {query: life.latest.cls for life in recorded.lives for query in life.latest.queries}
+    left: Counter[str] = Counter()
+    for each in recorded.iterated:
+        if each.query in of:
+            left[of[each.query]] += round((1 - each.kept) * each.tuples)
+    return left
 
 
 def predicted(recorded: Recorded, choices: Choices, workload: Workload | None = None) -> Case:

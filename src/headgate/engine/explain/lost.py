@@ -1,6 +1,6 @@
 """What became of a tuple, or of a query, in a recorded run: who read it, who dropped it, and why."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,11 +41,29 @@ class Tuple:
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """What a unit did until a moment, as far back as the record goes: its runs, tuples, and how many of these it shed.
+
+    Its results took `response` seconds on average, the `longest` of them so many; `own` is the part of that for which
+    the run went on that they came from. Both are None without results.
+    """
+
+    seconds: float
+    runs: int
+    tuples: int
+    shed: int
+    results: int
+    response: float | None
+    longest: float | None
+    own: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A query at a moment: the unit that ran it, with how many others, or why by itself; what its class drops then.
 
-    Of those with a deadline: the last window before, how many there were and were late; why it was taken in with less
-    (`reduced`), or `refused`.
+    `work` is what its unit did until then. Of those with a deadline: the last window before, how many there were and
+    were late, over which share of their tuples they were; why it was taken in with less (`reduced`), or `refused`.
     """
 
     name: str
@@ -60,6 +78,8 @@ class Query:
     missed: int
     refused: Refused | None
     reduced: Reduced | None = None
+    work: Work | None = None
+    kept: float | None = None
 
 
 def of_tuple(moments: Moments, stream: str, number: int) -> Tuple:
@@ -108,9 +128,11 @@ def of_query(moments: Moments, name: str, time: float) -> Query:
     if not lives and refused is None:
         known = list(dict.fromkeys(query for life in recorded.lives for query in life.latest.queries))
         raise InputError("a query of the run", f"'{name}'", choose(name, known) if known else "It has none.")
-    plans = [plan for life in lives for plan in life.planned if name in plan.queries]
-    plan = max(
-        (each for each in plans if each.time <= time), key=lambda each: each.time, default=plans[0] if plans else None
+    plans = [(plan, life) for life in lives for plan in life.planned if name in plan.queries]
+    plan, life = max(
+        (each for each in plans if each[0].time <= time),
+        key=lambda each: each[0].time,
+        default=plans[0] if plans else (None, None),
     )
     done = [each for each in recorded.iterated if each.query == name and each.finish <= time]
     return Query(
@@ -126,4 +148,28 @@ def of_query(moments: Moments, name: str, time: float) -> Query:
         sum(each.missed for each in done),
         refused,
         reduced,
+        _work(life, recorded.since, time) if life else None,
+        _kept(done),
     )
+
+
+def _work(life: Life, since: float, time: float) -> Work:
+    """What a unit did until a moment."""
+    ran = [each for each in life.ran if each.error is None and each.finished <= time]
+    results = sum(each.results for each in ran)
+    return Work(
+        max(0.0, time - since),
+        len(ran),
+        sum(each.n for each in ran),
+        sum(each.shed for each in ran),
+        results,
+        sum(each.response.total for each in ran) / results if results else None,
+        max(each.response.longest for each in ran) if results else None,
+        sum(each.results * (each.finished - each.started) for each in ran) / results if results else None,
+    )
+
+
+def _kept(done: Sequence[Iterated]) -> float | None:
+    """The share of the tuples of windows with a deadline that was read."""
+    tuples = sum(each.tuples for each in done)
+    return sum(each.kept * each.tuples for each in done) / tuples if tuples else None

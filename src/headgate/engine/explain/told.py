@@ -7,10 +7,10 @@ from datetime import datetime
 from rich.console import RenderableType
 from rich.text import Text
 
-from headgate.engine.explain.lost import Query, Read, Tuple
+from headgate.engine.explain.lost import Query, Read, Tuple, Work
 from headgate.engine.explain.moment import Force, Lane, Moment, Waits
 from headgate.engine.explain.shown import headed, table
-from headgate.engine.readable import count, share, span
+from headgate.engine.readable import count, share, span, times
 from headgate.engine.reader import utility_of
 from headgate.record import Reason
 
@@ -25,8 +25,8 @@ def moment(found: Moment) -> Iterator[RenderableType]:
     if found.waiting:
         yield from headed("who waits at this moment", _waiting(found.waiting))
     if found.classes:
-        rows = [(f.cls, share(f.share), share(f.usage), _drop(f, found.time)) for f in found.classes]
-        yield from headed("what holds for each class", table(("class", "share of the time", "used", "drops"), rows))
+        rows = [(f.cls, share(f.share), times(f.usage), _drop(f, found.time)) for f in found.classes]
+        yield from headed("what holds for each class", table(("class", "share of the time", "load", "drops"), rows))
         for force in found.classes:
             if force.order:
                 yield Text(f"{force.cls}: {_reason(force.order)}")
@@ -107,19 +107,36 @@ def query(found: Query) -> Iterator[RenderableType]:
         many = f"{found.others} other{'s' if found.others > 1 else ''}"
         others = f"together with {many}" if found.others else "by itself"
         yield Text(f"runs in unit {found.unit}, {others}{f': {found.alone}' if found.alone else ''}")
-    if found.force:
-        yield Text(f"drops {_drop(found.force, found.time)}")
+    # Of a class whose load nobody manages there is nothing to say.
+    if found.force and math.isfinite(found.force.share):
+        yield Text(f"at that moment its class drops {_drop(found.force, found.time)}")
         if found.force.drop and found.force.order:
             yield Text(f"  {_reason(found.force.order)}")
+    if found.work and found.work.runs:
+        yield from _work(found.work, found)
     if found.iterated:
         last = found.iterated
-        yield Text(f"{found.missed} of {found.iterations} windows were late")
+        kept = f"{share(found.kept)} of their tuples were read"
+        yield Text(f"{found.missed} of {found.iterations} windows were late; {kept}")
         if last.missed and last.finish <= last.due:
             yield Text(f"the last one was {last.why}")
             return
         state = last.why if last.missed else "in time"
         spare = f"{span(last.finish - last.release)} after its release, due after {span(last.due - last.release)}"
         yield Text(f"the last one, over {share(last.kept)} of its tuples, was done {spare}: {state}")
+
+
+def _work(work: Work, found: Query) -> Iterator[RenderableType]:
+    """What became of the tuples and results of a unit, and how much of their time results waited."""
+    shed = f", {count(work.shed)} of them ({share(work.shed / work.tuples)}) dropped" if work.shed else ", none dropped"
+    who = f"unit {found.unit}" if found.others else "it"
+    runs = f"{count(work.runs)} run{'s' if work.runs > 1 else ''} over {count(work.tuples)} tuples"
+    # What is not read of windows with a deadline comes below.
+    yield Text(f"in the {span(work.seconds)} before, {who} had {runs}{'' if found.iterated else shed}")
+    if work.response is not None and work.own is not None:
+        waited = max(0.0, work.response - work.own)
+        took = f"{span(work.response)} on average, {span(work.longest)} at most"
+        yield Text(f"{count(work.results)} results took {took}: {span(waited)} of waiting, {span(work.own)} of their run")
 
 
 def _drop(force: Force, time: float) -> str:
