@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.engine.readable import count, share, size, span
+from headgate.engine.readable import count, share, size, span, times
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,11 @@ def test_sizes(value, text):
 @pytest.mark.parametrize(("value", "text"), [(0.453, "45 %"), (0.0, "0 %"), (1.0, "100 %"), (math.nan, "–")])
 def test_shares(value, text):
     assert share(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(1.714, "171 %"), (14.3, "14.3×"), (100.0, "100×"), (math.inf, "–")])
+def test_shares_that_are_many_times_the_whole(value, text):
+    assert times(value) == text
 
 
 @given(st.floats(0, 1e14))

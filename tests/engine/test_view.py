@@ -82,15 +82,22 @@ def test_a_stream_shows_its_figures():
 
 
 def test_a_query_shows_its_figures():
-    figures = {"response_p50": 0.34, "response_p99": 1.2, "slowdown_mean": 2.5, "results": 12_345, "runs": 77}
+    figures = {
+        "recent_p50": 0.34,
+        "recent_p99": 1.2,
+        "response_p99": 7.5,
+        "slowdown_mean": 2.5,
+        "results": 12_345,
+        "runs": 77,
+    }
     big = query(cls="alerts", pending=1200, oldest_wait=0.5, unit="fused 1", **figures)
     lines = drawn(snapshot([], [big]), 160, 50)
     heading = next(i for i, each in enumerate(lines) if each.startswith("query"))
     assert " ".join(lines[heading].split()) == (
-        "query class status pending waits results p50 p99 slowdown a b·1000 runs unit"
+        "query class status pending waits results p50 p99 p99 so far slowdown a b·1000 runs unit"
     )
     assert " ".join(lines[heading + 1].split()) == (
-        "big alerts running 1.2k 500 ms 12.3k 340 ms 1.2 s 2.5 50.0 ms 1.0 ms 77 fused 1"
+        "big alerts running 1.2k 500 ms 12.3k 340 ms 1.2 s 7.5 s 2.5 50.0 ms 1.0 ms 77 fused 1"
     )
 
 
@@ -115,10 +122,28 @@ def test_what_the_results_of_classes_were_worth_is_shown_where_they_are_worth_so
         [], [query("a")], classes=[query_class("alerts", qos=0.5, **target), query_class("reports", **target)]
     )
     rows = [each.split() for each in drawn(found, 120) if each.startswith(("class", "alerts", "reports"))]
-    at = rows[0].index("QoS")
-    assert rows[0][at - 1] == "late"
-    # A target of 1.0 s is two words.
-    assert [row[at + 1] for row in rows[1:]] == ["0.500", "–"]
+    assert " ".join(rows[0]).endswith("late so far QoS time load drops shed pending")
+    assert [row[-7] for row in rows[1:]] == ["0.500", "–"]
+
+
+def test_a_class_is_late_by_its_results_of_late_and_no_longer_than_these_are():
+    def style(recent_p99):
+        late = query_class("alerts", delay_target=1.0, late=0.4, response_p99=9.0, recent_p99=recent_p99)
+        made = view(snapshot([], [], classes=[late]), 120, 24)
+        (row,) = [each for each in made.renderables if each.plain.startswith("alerts")]
+        return " ".join(row.plain.split()[:10]), row.style
+
+    assert style(1.5) == ("alerts 1 s – 1.5 s 9 s 40 %", "red")
+    assert style(0.5) == ("alerts 1 s – 500 ms 9 s 40 %", "")
+
+
+def test_what_an_older_version_has_written_is_shown_by_the_figures_it_has():
+    found = snapshot([], [query("old", response_p99=1.2)])
+    found["queries"] = [
+        {name: value for name, value in each.items() if not name.startswith("recent")} for each in found["queries"]
+    ]
+    (row,) = [each for each in drawn(found) if each.startswith("old")]
+    assert "1.2 s" in row
 
 
 def test_a_terminal_of_80_columns_shows_all_but_costs_runs_and_units():

@@ -18,8 +18,6 @@ _WIDE_GAP = 2
 _ROOMY = 20
 _STYLES = {"failed": "bold red", "trying": "yellow", "paused": "yellow", "ended": "dim", "late": "red"}
 _ON_TOP = ("failed", "trying")
-_SLIPPING = 0.01
-"""A class is late if more of its results than this part were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +175,15 @@ def troubles(table: Row) -> list[str]:
 
 
 def _punctual(cls: Row) -> str:
-    return "late" if (cls["late"] or 0.0) > _SLIPPING else ""
+    """A class is late if more than a hundredth of its results of late was."""
+    p99, target = _of_late(cls, "p99"), cls["delay_target"]
+    return "late" if p99 is not None and target is not None and p99 > target else ""
+
+
+def _of_late(row: Row, quantile: str) -> float | None:
+    """A quantile of the response times of the last ten seconds, which older versions do not tell."""
+    found: float | None = row.get(f"recent_{quantile}", row[f"response_{quantile}"])
+    return found
 
 
 def _urgency(query: Row) -> tuple[int, float, float, str]:
@@ -271,9 +277,10 @@ def _streams(now: float) -> list[_Column]:
 _CLASSES = (
     _Column("class", lambda row: row["name"], 12, words=True),
     _Column("target", lambda row: span(row["delay_target"]), 7),
-    _Column("p50", lambda row: span(row["response_p50"]), 7, spare=3),
-    _Column("p99", lambda row: span(row["response_p99"]), 7),
-    _Column("late", lambda row: share(row["late"]), 6),
+    _Column("p50", lambda row: span(_of_late(row, "p50")), 7, spare=3),
+    _Column("p99", lambda row: span(_of_late(row, "p99")), 7),
+    _Column("p99 so far", lambda row: span(row["response_p99"]), 10, spare=5),
+    _Column("late so far", lambda row: share(row["late"]), 11, spare=4),
     _Column("time", lambda row: share(row["share"]), 6, spare=1),
     _Column("load", lambda row: times(row["usage"]), 6),
     _Column("drops", lambda row: share(row["drop"]), 6),
@@ -315,13 +322,14 @@ _QUERIES = (
     _Column("pending", lambda row: count(row["pending"]), 7),
     _Column("waits", lambda row: span(row["oldest_wait"]), 7),
     _Column("results", lambda row: count(row["results"]), 7),
-    _Column("p50", lambda row: span(row["response_p50"]), 7, spare=3),
-    _Column("p99", lambda row: span(row["response_p99"]), 7),
+    _Column("p50", lambda row: span(_of_late(row, "p50")), 7, spare=3),
+    _Column("p99", lambda row: span(_of_late(row, "p99")), 7),
+    _Column("p99 so far", lambda row: span(row["response_p99"]), 10, spare=6),
     _Column("slowdown", lambda row: count(row["slowdown_mean"]), 8),
     _Column("a", lambda row: span(row["a"]), 7, spare=4),
     _Column("b·1000", lambda row: span(1000 * row["b"]), 7, spare=5),
-    _Column("runs", lambda row: count(row["runs"]), 6, spare=6),
-    _Column("unit", lambda row: "–" if row["unit"] == row["name"] else row["unit"], 8, spare=7, words=True),
+    _Column("runs", lambda row: count(row["runs"]), 6, spare=7),
+    _Column("unit", lambda row: "–" if row["unit"] == row["name"] else row["unit"], 8, spare=8, words=True),
 )
 
 
@@ -339,7 +347,9 @@ def _queries(snapshot: Row) -> Sequence[_Column]:
 
 def _classes(snapshot: Row) -> Sequence[_Column]:
     """The same of classes."""
-    return _CLASSES if all(row.get("qos") is None for row in snapshot["classes"]) else _behind("late", _CLASSES)
+    return (
+        _CLASSES if all(row.get("qos") is None for row in snapshot["classes"]) else _behind("late so far", _CLASSES)
+    )
 
 
 def _behind(heading: str, columns: Sequence[_Column]) -> Sequence[_Column]:
