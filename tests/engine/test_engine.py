@@ -41,13 +41,19 @@ MISTAKES = {
         lambda e: e.stream("x", BARE, event_time="time"),
         "the event time of stream 'x' is a column of it",
         "'time'",
-        "Choose one of at.",
+        "There is at only.",
     ),
     "a column that is no time": (
         lambda e: e.stream("x", BARE, event_time="x"),
         "the event time of stream 'x' is a TIMESTAMP",
         "'x' of type int64",
-        "Choose one of at.",
+        "There is at only.",
+    ),
+    "a stream without a column of time": (
+        lambda e: e.stream("x", sources.rows(pa.table({"at": ["12:00"]})), event_time="at"),
+        "the event time of stream 'x' is a TIMESTAMP",
+        "'at' of type string",
+        "declare a column as one in its schema, as in 'at TIMESTAMP'",
     ),
     "a negative delay": (
         lambda e: e.stream("x", ROWS, event_time="t", delay="-1s"),

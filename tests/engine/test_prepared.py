@@ -138,6 +138,13 @@ def test_what_spark_cannot_plan_is_refused_in_a_line(setting):
     assert "\n" not in str(refused.value)
 
 
+def test_a_refusal_ends_where_spark_begins_to_talk_of_itself(setting):
+    with pytest.raises(InputError, match=r"does not include a GROUP BY clause") as refused:
+        setting.prepare("SELECT k, sum(v) AS a FROM s")
+    assert "SQLSTATE" not in str(refused.value)
+    assert ";." not in str(refused.value)
+
+
 def test_of_a_column_that_there_is_not_the_nearest_is_named_and_none_of_our_own(setting):
     with pytest.raises(InputError, match=r"'kk', which is no column here\. Did you mean 'k'\?") as refused:
         setting.views.prepare("SELECT kk, _position FROM __s", {"s": ["_position"]})

@@ -48,8 +48,9 @@ def closing(snapshot: Row) -> Iterator[RenderableType]:
     yield Text()
     if worth := snapshot["qos"]:
         missed = share(worth["missed"] / worth["results"])
+        queries = "1 query" if worth["queries"] == 1 else f"{count(worth['queries'])} queries"
         yield Text(
-            f"average QoS {worth['average']:.3f} over {count(worth['queries'])} queries, "
+            f"average QoS {worth['average']:.3f} over {queries}, "
             f"{worth['per_result']:.3f} per result; {missed} of {count(worth['results'])} missed their critical point"
         )
         yield Text()

@@ -174,7 +174,9 @@ def refused(error: PySparkException | Py4JJavaError) -> InputError:
     """What Spark says of a query that it cannot plan, in a line."""
     said = str(error).split("\n\nJVM stacktrace")[0].strip().splitlines()
     first = next((line for line in said if line.strip()), "an unknown error")
-    return InputError("a query that Spark can plan", first, "Mend the SQL.")
+    # Its class and where Spark saw it tell people nothing: the position is that of a text that was rewritten.
+    plain = re.sub(r"\s*SQLSTATE: \w+.*", "", first).rstrip(" .;")
+    return InputError("a query that Spark can plan", plain, "Mend the SQL.")
 
 
 def _cast(frame: DataFrame, types: pa.Schema) -> DataFrame:

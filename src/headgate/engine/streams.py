@@ -18,7 +18,7 @@ from headgate.engine.sink.into_stream import Results
 from headgate.engine.source.protocol import Source
 from headgate.engine.spans import seconds
 from headgate.engine.state import StateFolder
-from headgate.errors import InputError
+from headgate.errors import InputError, choose
 from headgate.record import Arrived, Recorder
 
 _MICROS = 1_000_000
@@ -119,7 +119,9 @@ class Streams:
 
 
 def _check_time(stream: str, schema: pa.Schema, column: str) -> None:
-    remedy = f"Choose one of {', '.join(n for n in schema.names if pa.types.is_timestamp(schema.field(n).type))}."
+    times = [name for name in schema.names if pa.types.is_timestamp(schema.field(name).type)]
+    declared = f"The stream has none: declare a column as one in its schema, as in '{column} TIMESTAMP'."
+    remedy = choose(column, times) if times else declared
     if column not in schema.names:
         raise InputError(f"the event time of stream '{stream}' is a column of it", f"'{column}'", remedy)
     if not pa.types.is_timestamp(schema.field(column).type):

@@ -207,7 +207,7 @@ MISTAKES = [
     (SINK, "{}", "7:56", ["a sink is exactly one of parquet, jsonl, stream, console, discard", "no keys"]),
     (SINK, "{parquet: a, jsonl: b}", "7:56", ["a sink is exactly one of", "the keys parquet, jsonl"]),
     (SINK, "{parqet: a}", "7:57", ["a sink has known keys only", "'parqet'", "Did you mean 'parquet'?"]),
-    (SINK, "out/big", "7:56", ["a sink is of a known kind", "'out/big'", "parquet, jsonl, stream, console"]),
+    (SINK, "out/big", "7:56", ["a sink is of a known kind", "'out/big'", "{parquet: out/big}"]),
     (SINK, "{parquet: }", "7:65", ["'parquet' has a value", "got nothing", "{parquet: out/big}"]),
     (SINK, "{parquet: 5}", "7:66", ["a parquet sink is a mapping", "got 5", "{folder: out/big, every: 10s}"]),
     (SINK, "{parquet: {every: 5}}", "7:66", ["a parquet sink has the key 'folder'"]),

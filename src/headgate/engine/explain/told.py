@@ -128,7 +128,9 @@ def query(found: Query) -> Iterator[RenderableType]:
 
 def _work(work: Work, found: Query) -> Iterator[RenderableType]:
     """What became of the tuples and results of a unit, and how much of their time results waited."""
-    shed = f", {count(work.shed)} of them ({share(work.shed / work.tuples)}) dropped" if work.shed else ", none dropped"
+    shed = (
+        f", {count(work.shed)} of them ({share(work.shed / work.tuples)}) dropped" if work.shed else ", none dropped"
+    )
     who = f"unit {found.unit}" if found.others else "it"
     runs = f"{count(work.runs)} run{'s' if work.runs > 1 else ''} over {count(work.tuples)} tuples"
     # What is not read of windows with a deadline comes below.
@@ -136,7 +138,9 @@ def _work(work: Work, found: Query) -> Iterator[RenderableType]:
     if work.response is not None and work.own is not None:
         waited = max(0.0, work.response - work.own)
         took = f"{span(work.response)} on average, {span(work.longest)} at most"
-        yield Text(f"{count(work.results)} results took {took}: {span(waited)} of waiting, {span(work.own)} of their run")
+        yield Text(
+            f"{count(work.results)} results took {took}: {span(waited)} of waiting, {span(work.own)} of their run"
+        )
 
 
 def _drop(force: Force, time: float) -> str:

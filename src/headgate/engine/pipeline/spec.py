@@ -66,7 +66,8 @@ class OneOf(Spec):
     @classmethod
     def _kind(cls, word: str) -> Mapping[str, object]:
         if word not in (kinds := cls.known({})):
-            raise whole(f"{cls.noun} is of a known kind", shown(word), choose(word, kinds))
+            remedy = f"{choose(word, kinds)} Write it like {cls.example}."
+            raise whole(f"{cls.noun} is of a known kind", shown(word), remedy)
         if word not in cls.alone:
             rule = f"{cls.noun} without settings is {' or '.join(cls.alone)}"
             raise whole(rule, shown(word), f"Write it with its settings, as in {cls.example}.")
