@@ -99,7 +99,7 @@ class Frame:
     @cached_property
     def troubled(self) -> Mapping[str, int]:
         """How many of the listed queries, of streams, tables and deadlines do not fare as they should."""
-        stopped = [each for each in gently(self.snapshot.queries) if each.status != "running" or each.reason]
+        stopped = [each for each in self.snapshot.queries if each.status != "running" or each.reason]
         states = Counter(of_query(each, None) for each in stopped)
         found = self.snapshot
         return {

@@ -9,6 +9,7 @@ from headgate.monitor.responses import SPAN
 
 State = Literal["on time", "slipping", "late", "quiet", "running", "trying", "paused", "failed", "waiting"]
 
+_ONE_BY_ONE = PerTrain.__name__
 _SLIPPING, _LATE = 0.01, 0.1
 """A class is slipping, or late, if more than this part of its results of late were later than the target."""
 
@@ -86,9 +87,12 @@ def of_query(query: QueryStatus, target: float | None, due: State | None = None)
         return "trying"
     if due is not None:
         return due
-    if target is not None and query.kind == PerTrain.__name__ and query.oldest_wait > max(SPAN, target):
+    if target is None:
+        return "running" if query.results else "waiting"
+    # Most wait for less: that is looked at first, since there may be very many queries.
+    if query.oldest_wait > SPAN and query.oldest_wait > target and query.kind == _ONE_BY_ONE:
         return "late"
-    if target is None or query.recent_p99 is None:
+    if query.recent_p99 is None:
         return "running" if query.results else "waiting"
     # The bounds are those of a class: what is later than the 99th percentile is 1 %, than the 90th is 10 %.
     if query.recent_p99 <= target:
