@@ -246,6 +246,26 @@ def test_what_is_not_read_of_windows_with_a_deadline_is_told_and_is_a_loss_of_th
     assert (fate.processed, fate.shed, fate.loss) == (90, 110, 0.55)
 
 
+def test_a_tuple_in_a_window_with_a_deadline_is_told_by_what_became_of_the_window(write):
+    def window(end, kept):
+        at = START + end
+        return Iterated("due", at, at, at, at + 0.3, at + 1, 100, kept, 0.3, 0.3, 1, 0, 0, missed=False)
+
+    due = planned("due", "alerts", 0.01, 0.001, windows=True)
+    windows = window(1.5, 1.0), window(2.5, 0.6), window(3.5, 0.0)
+    piece = Ran(START + 1.5, "due", {}, 10, START + 1.5, START + 1.8, 0, 1, Response(), "earliest deadline", {})
+    moments = Moments(write(due, *TRAINS, piece, *windows))
+
+    def lines(number):
+        return [str(part) for part in told({"tuple": of_tuple(moments, "ticks", number)})][1:]
+
+    said = "due of class alerts: its windows have a deadline, and the first that closed after it"
+    assert lines(10) == [f"{said} was done 800 ms after it arrived, over 100 % of its tuples"]
+    assert lines(25) == [f"{said} was done 800 ms after it arrived, over 60 % of its tuples"]
+    assert lines(35) == [f"{said} was left out"]
+    assert lines(45) == ["due of class alerts: has not read it yet"]
+
+
 def test_of_a_query_with_a_deadline_waits_what_came_since_its_last_window_that_is_done(write):
     def window(end):
         at, begin = START + end, START + end + 0.2

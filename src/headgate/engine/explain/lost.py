@@ -16,8 +16,9 @@ from headgate.shed.droppers import Drop
 class Read:
     """What a unit did with a tuple: when it read it, how many percent of the tuples there it dropped, and this one.
 
-    It is not known whether it was dropped where that goes by what is in the tuple. `force` is what held for the class
-    then. A unit that has not read it has `decided` nothing.
+    It is not known whether it was dropped where that goes by what is in the tuple, nor in a `window` with a deadline:
+    then the first one that closed after the tuple had come is told of. `force` is what held for the class then.
+    A unit that has not read it has `decided` nothing.
     """
 
     unit: str
@@ -28,6 +29,7 @@ class Read:
     how: str
     dropped: bool | None
     force: Force | None
+    window: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Tuple:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a unit did until a moment, as far back as the record goes: its runs, tuples, and how many of these it shed.
+    """What a unit did until a moment, as far back as the record goes: its runs, tuples, and how many were shed.
 
     Its results took `response` seconds on average, the `longest` of them so many; `own` is the part of that for which
     the run went on that they came from. Both are None without results.
@@ -93,8 +95,31 @@ def of_tuple(moments: Moments, stream: str, number: int) -> Tuple:
         known = f"{logged.numbers[0]} to {logged.numbers[-1]}" if len(logged.numbers) else "none"
         raise InputError(f"a tuple of '{stream}' that the record has", number, f"It has {known}.")
     readers = [life for life in moments.recorded.lives if stream in life.latest.reads]
-    found = tuple(read for life in readers for read in _reads(moments, life, stream, number))
-    return Tuple(stream, number, float(logged.at[place]), found)
+    arrived = float(logged.at[place])
+    due = {each.query for each in moments.recorded.iterated}
+    found = tuple(
+        read
+        for life in readers
+        for read in (
+            _of_window(moments, life, arrived)
+            if due.intersection(life.latest.queries)
+            else _reads(moments, life, stream, number)
+        )
+    )
+    return Tuple(stream, number, arrived, found)
+
+
+def _of_window(moments: Moments, life: Life, arrived: float) -> Iterator[Read]:
+    """What became of the first window of a query with a deadline that closed after a tuple had come."""
+    latest = life.latest
+    closed = (each for each in moments.recorded.iterated if each.query in latest.queries and each.release >= arrived)
+    window = min(closed, key=lambda each: each.release, default=None)
+    if window is None:
+        yield Read(latest.unit, latest.cls, None, None, 0, "", dropped=False, force=None, window=True)
+        return
+    dropped = {1.0: False, 0.0: True}.get(window.kept)
+    percent = round(100 * (1 - window.kept))
+    yield Read(latest.unit, latest.cls, window.begin, window.finish, percent, "", dropped, force=None, window=True)
 
 
 def _reads(moments: Moments, life: Life, stream: str, number: int) -> Iterator[Read]:

@@ -76,6 +76,10 @@ def _read(read: Read, arrived: float) -> str:
     if read.decided is None or read.finished is None:
         return "has not read it yet"
     when = f"{span(read.finished - arrived)} after it arrived"
+    if read.window:
+        # Of such windows the record does not say which tuples were read.
+        said = "was left out" if read.dropped else f"was done {when}, over {100 - read.percent} % of its tuples"
+        return f"its windows have a deadline, and the first that closed after it {said}"
     if not read.percent:
         return f"read it, done {when}; nothing was dropped there"
     chosen = f", {_how(read.how)}" if read.how else ""
