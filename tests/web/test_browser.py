@@ -202,6 +202,43 @@ def test_the_overview_says_first_what_has_failed_and_leads_there(page, invented)
     assert page.locator("select[aria-label=State]").input_value() == "failed"
 
 
+def test_what_needs_somebody_comes_and_goes_without_moving_anything_else(page, invented):
+    quiet = replace(invented.engine.recent(), tables=())
+    seen = [replace(quiet, deadlines=())]
+    invented.engine.recent = lambda: seen[-1]
+    with Server(invented.engine, "127.0.0.1", 0, TOKEN).start() as server:
+        page.goto(server.address)
+        page.wait_for_selector("article[data-class=alerts]")
+        places = [
+            "#totals div:has(> .label:text-is('policy'))",
+            "#totals div:has(> .label:text-is('rejected'))",
+            ".cards",
+        ]
+        before = [page.locator(each).bounding_box() for each in places]
+        late = [replace(each, iterations=100, missed=50) for each in quiet.deadlines]
+        failed = invented.engine.recent().queries[:1]
+        stopped = tuple(replace(each, status="failed", reason="the disk is full") for each in failed)
+        seen.append(replace(quiet, time=time.time(), deadlines=tuple(late), queries=(*stopped, *quiet.queries[1:])))
+        page.wait_for_selector("#said:has-text('late deadlines')")
+        assert total(page, "failed queries", "a") == "1"
+        assert [page.locator(each).bounding_box()["x"] for each in places] == [each["x"] for each in before]
+        assert page.locator(places[-1]).bounding_box()["y"] == before[-1]["y"]
+
+
+def test_long_reasons_do_not_make_a_table_wider_than_the_page(page, invented):
+    seen = invented.engine.recent()
+    why = "late by 0.18 s: its own work took 1.52 s, " + "and others ran for 1.20 s in between " * 4
+    deadlines = tuple(replace(each, reason=why) for each in seen.deadlines)
+    tables = tuple(replace(each, problem=f"{why} of limits.csv") for each in seen.tables)
+    invented.engine.recent = lambda: replace(seen, time=time.time(), deadlines=deadlines, tables=tables)
+    for name in ("deadlines", "tables"):
+        shown(page, invented, name)
+        page.wait_for_selector("td.wraps:has-text('late by')")
+        scroll = page.locator(".scroll >> nth=0")
+        assert scroll.evaluate("e => e.scrollWidth <= e.clientWidth"), name
+    assert page.locator("td .badge").all_inner_texts() == ["✕ failed", "✕ failed"]
+
+
 def test_a_class_without_results_has_no_line_and_one_without_a_target_no_dashes(page, invented):
     seen = invented.engine._snapshot()
     silent = replace(seen, classes=tuple(replace(each, results=0, response_mean=None) for each in seen.classes))
@@ -242,11 +279,11 @@ def test_a_question_and_its_answer_are_there_for_who_comes_back(page, invented):
     page.wait_for_selector("#choices-policy option[value=bsd]", state="attached")
     page.fill("input[name=rate]", "2x")
     page.click("form button[type=submit]")
-    page.wait_for_selector("td:text-is('+20 %, +0.0')")
+    page.wait_for_selector("td:text-is('+20 %, +0.0 points')")
     page.click("nav a:text-is('Streams')")
     page.wait_for_selector("tr:has-text('ticks')")
     page.click("nav a:text-is('What if')")
-    page.wait_for_selector("td:text-is('+20 %, +0.0')")
+    page.wait_for_selector("td:text-is('+20 %, +0.0 points')")
     assert page.input_value("input[name=rate]") == "2x"
     assert page.locator("td.bad").all_inner_texts() == ["▲ 600 ms", "▲ 600 ms"]
     assert page.locator("th:text-is('average QoS')").count() == 0

@@ -16,6 +16,7 @@ export const share = (value) => (Number.isFinite(value) ? `${(100 * value).toFix
 // A share that may be many times the whole: 171 %, 569×.
 export const times = (value) => (value >= 10 ? `${count(value)}×` : share(value));
 export const number = (value) => (Number.isFinite(value) ? Number(value.toPrecision(3)).toString() : UNKNOWN);
+export const lanes = (value) => (Number.isFinite(value) ? `${value.toFixed(2)} lanes` : UNKNOWN);
 export const words = (value) => value ?? UNKNOWN;
 
 export function span(seconds) {

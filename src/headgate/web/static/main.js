@@ -43,7 +43,7 @@ function go() {
   live.follow(["classes", ...chosen.parts]);
 }
 
-// What needs somebody comes first, and only if there is any of it.
+// What needs somebody comes last, and only if there is any of it: what stands before it stays where it is.
 const TROUBLES = [
   ["failed queries", "that are stopped because their runs fail", "#/queries/state=failed", "failed"],
   ["failed streams", "that are read no more", "#/streams", "failed_streams"],
@@ -68,7 +68,7 @@ const TOTALS = [
 const cell = (name, title, value, attributes) => h("div", { title, ...attributes }, h("span", { class: "label" }, name), value);
 const troubles = TROUBLES.map(([name, title, href]) => cell(name, title, h("a", { href, class: "bad" }), { hidden: true }));
 const cells = TOTALS.map(([name, title]) => cell(name, title, h("strong", null, "–")));
-document.getElementById("totals").append(...troubles, ...cells);
+document.getElementById("totals").append(...cells, ...troubles);
 
 function update() {
   const [all] = live.records("totals");

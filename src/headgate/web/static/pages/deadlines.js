@@ -22,14 +22,14 @@ const COLUMNS = [
   { key: "finish_p50", label: "p50", format: span },
   { key: "finish_p99", label: "p99", format: span },
   { key: "worst", label: "longest", format: span },
-  { key: "reason", label: "why it was last late", words: true, format: words },
+  { key: "reason", label: "why it was last late", words: true, wraps: true, format: words, title: "a click on a cell shows all of it" },
 ];
 
 const REFUSED = [
   { key: "time", label: "asked at", format: clock, words: true },
   { key: "name", label: "query", words: true },
   { key: "answer", label: "answer", words: true },
-  { key: "why", label: "why, and what would fit", words: true },
+  { key: "why", label: "why, and what would fit", words: true, wraps: true, title: "a click on a cell shows all of it" },
 ];
 
 export default {

@@ -2,7 +2,7 @@
 
 import { Lines } from "../charts.js";
 import { h } from "../dom.js";
-import { number, share, times, words } from "../format.js";
+import { lanes, number, share, times, words } from "../format.js";
 import { Grid } from "../grid.js";
 
 const CHARTS = [
@@ -16,7 +16,7 @@ const COLUMNS = [
   { key: "state", label: "state", state: true },
   { key: "priority", label: "priority", format: number },
   { key: "share", label: "share", format: share },
-  { key: "headroom", label: "headroom", format: number, title: "seconds of work per second" },
+  { key: "headroom", label: "headroom", format: lanes, title: "seconds of work per second that the load manager counts on" },
   { key: "usage", label: "load", format: times, title: "offered load against headroom" },
   { key: "drop", label: "dropped now", format: share },
   { key: "kept", label: "kept so far", format: share },

@@ -4,7 +4,7 @@ import { change } from "../changes.js";
 import { Lines, Spark } from "../charts.js";
 import { colour, ofStream } from "../colours.js";
 import { badge, facts, h, put, showState } from "../dom.js";
-import { count, number, share, span, times } from "../format.js";
+import { count, lanes, number, share, span, times } from "../format.js";
 
 // What is not 'so far' is of the last ten seconds, or as it is now.
 const FACTS = ["target", "p50", "p99", "slack", "late", "p99 so far", "late so far", "share", "headroom", "load", "drops, last 10 s", "kept so far", "pending tuples", "queries"];
@@ -37,7 +37,7 @@ class Card {
     put(this.note, row.delay_target === null ? "mean response; there is no target" : "mean response; the dashes are the target");
     this.facts.show([
       row.delay_target === null ? "none" : span(row.delay_target), span(row.recent_p50), span(row.recent_p99), span(row.slack),
-      share(row.recent_late), span(row.response_p99), share(row.late), share(row.share), row.headroom === null ? "–" : `${row.headroom.toFixed(2)} lanes`,
+      share(row.recent_late), span(row.response_p99), share(row.late), share(row.share), lanes(row.headroom),
       times(row.usage), share(row.recent_dropped), share(row.kept), count(row.pending), count(row.queries),
     ]);
   }

@@ -107,7 +107,8 @@ export default {
 function table(found) {
   if (!found) return h("p", { class: "empty" }, "They are where its sink has put them, not in memory.");
   if (!found.rows.length) return h("p", { class: "empty" }, "None yet.");
-  const head = h("tr", null, found.columns.map((name) => h("th", { scope: "col" }, name)));
-  const rows = found.rows.map((row) => h("tr", null, row.map((each) => h("td", null, String(each ?? "null")))));
+  const looks = found.columns.map((_, i) => ({ class: found.rows.some((row) => typeof row[i] === "string") ? "words" : null }));
+  const head = h("tr", null, found.columns.map((name, i) => h("th", { scope: "col", ...looks[i] }, name)));
+  const rows = found.rows.map((row) => h("tr", null, row.map((each, i) => h("td", looks[i], String(each ?? "null")))));
   return h("div", { class: "scroll", tabindex: "0" }, h("table", { class: "grid" }, h("thead", null, head), h("tbody", null, rows)));
 }

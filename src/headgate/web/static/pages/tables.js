@@ -20,7 +20,7 @@ const COLUMNS = [
   { key: "failures", label: "failed", format: count },
   { key: "parts", label: "parts", format: count },
   { key: "bytes", label: "size", format: size },
-  { key: "problem", label: "problem", words: true, format: words },
+  { key: "problem", label: "problem", words: true, wraps: true, format: words, title: "a click on a cell shows all of it" },
 ];
 
 export default {
@@ -35,12 +35,15 @@ export default {
         const [spent] = live.records("refreshing");
         const tables = live.records("tables");
         put(budget, spent ? said(spent) : tables.length ? "Tables are read once: there is no refresh budget." : "Nothing is refreshed.");
-        grid.update(tables.map((each) => ({ ...each, hourly: hourly(each.change_rate), state: each.problem ? "trying" : "running" })));
+        grid.update(tables.map((each) => ({ ...each, hourly: hourly(each.change_rate), state: state(each, spent) })));
       },
       unmount: () => grid.remove?.(),
     };
   },
 };
+
+// Without a budget nobody reads it again.
+const state = ({ problem }, budget) => (problem ? (budget ? "trying" : "failed") : "running");
 
 const hourly = (rate) => (rate === null || rate === undefined ? null : 3600 * rate);
 

@@ -97,5 +97,5 @@ function off(measured, predicted) {
   if (!measured || !predicted) return "–";
   const signed = (text) => (text.startsWith("-") ? text.replace("-", "−") : `+${text}`);
   const mean = measured.mean && predicted.mean !== null ? signed(share(predicted.mean / measured.mean - 1)) : "–";
-  return `${mean}, ${signed((100 * (predicted.loss - measured.loss)).toFixed(1))}`;
+  return `${mean}, ${signed((100 * (predicted.loss - measured.loss)).toFixed(1))} points`;
 }
