@@ -39,10 +39,11 @@ def whatif(
     from headgate.sim.whatif_file import load
     from headgate.sim.whatif_shown import document, shown
 
-    recorded = read(run)
-    added = load(add_query, recorded) if add_query else ()
-    choices = Choices(policy, shed, _times(rate), lanes, added)
-    with Console(stderr=True).status("replaying"):
+    with Console(stderr=True).status("reading the record") as status:
+        recorded = read(run)
+        added = load(add_query, recorded) if add_query else ()
+        choices = Choices(policy, shed, _times(rate), lanes, added)
+        status.update("replaying")
         found = predict(recorded, choices)
     if as_json:
         typer.echo(json.dumps(finite(document(recorded, found)), indent=2, ensure_ascii=False, allow_nan=False))

@@ -70,8 +70,10 @@ def _explain_run(folder: Path, at: str | None, of_tuple: str | None, query: str 
     from headgate.printed import finite
     from headgate.record import read
 
-    recorded, time = around(folder, at) if at is not None else (read(folder), None)
-    found = of_run(recorded, time, of_tuple, query)
+    with Console(stderr=True).status("reading the record") as status:
+        recorded, time = around(folder, at) if at is not None else (read(folder), None)
+        status.update("going through the run")
+        found = of_run(recorded, time, of_tuple, query)
     if as_json:
         document = {"record": str(recorded.path), **{name: asdict(part) for name, part in found.items()}}
         typer.echo(json.dumps(finite(document), indent=2, ensure_ascii=False, allow_nan=False))
