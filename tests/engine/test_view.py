@@ -228,7 +228,7 @@ def test_one_line_says_what_matters():
     )
     assert said == (
         "12 s: 24.0k tuples in at 2.0k/s, 1.2k results out, 340 pending, oldest wait 340 ms, "
-        "lanes 45 % busy, 1 failed"
+        "lanes 45 % busy so far, 1 failed"
     )
 
 

@@ -95,7 +95,7 @@ def line(snapshot: Row) -> str:
         f"{count(accounting['results'])} results out",
         f"{count(accounting['pending'])} pending",
         f"oldest wait {span(accounting['oldest_wait'])}",
-        f"lanes {share(accounting['utilisation'])} busy",
+        f"lanes {share(accounting['utilisation'])} busy so far",
     ]
     failed = sum(state(each) == "failed" for each in (*snapshot["streams"], *queries))
     return f"{span(snapshot['elapsed'])}: {', '.join(said + [f'{failed} failed'] * bool(failed))}"
@@ -123,7 +123,7 @@ def _head(snapshot: Row, width: int) -> list[Text]:
         # What was written by an older version does not say how load is managed.
         *([f"shed {snapshot['shed']}"] if snapshot.get("shed") else []),
         span(snapshot["elapsed"]),
-        f"lanes {share(accounting['utilisation'])} busy",
+        f"lanes {share(accounting['utilisation'])} busy so far",
         f"{count(accounting['tuples'])} tuples in",
         f"{count(accounting['results'])} results out",
         f"{count(accounting['runs'])} runs",
