@@ -93,7 +93,9 @@ class Refresher:
         """End, and keep what was learned."""
         self._ending.set()
         if self._thread:
-            self._spark.sparkContext.cancelJobGroup(_GROUP)
+            # Spark warns people of a group that has no jobs.
+            if self._refreshing.copies:
+                self._spark.sparkContext.cancelJobGroup(_GROUP)
             self._thread.join(_PATIENCE)
             if self._thread.is_alive():
                 _log.warning("a table's source has not answered for %.0f s; the engine stops without it", _PATIENCE)
