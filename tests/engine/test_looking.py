@@ -288,3 +288,21 @@ def test_only_units_with_news_are_asked(tmp_path, views, checked, monkeypatch):
         assert look() == list("abcde")
     finally:
         bench.close()
+
+
+def test_a_moment_that_a_unit_has_named_is_waited_for_until_it_has_come_or_the_unit_is_gone(tmp_path, views):
+    bench = Bench(tmp_path, views)
+    try:
+        bench.feed("s", 40)
+        bench.hold(0, 0, 1.0)
+        bench.look("all")
+        assert bench.looking.next("all") == bench.units[0].patience
+        bench.wait(1.0)
+        assert bench.look("all")[0][0] == 40
+        assert bench.looking.next("all") == math.inf
+        bench.hold(0, 0, 1.0)
+        bench.look("all")
+        bench.plan.replace(bench.units, [])
+        assert bench.looking.next("all") == math.inf
+    finally:
+        bench.close()

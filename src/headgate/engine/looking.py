@@ -77,7 +77,10 @@ class Looking:
     def next(self, kind: str) -> float:
         """The first moment at which a unit may have another answer, as of the last look of lanes of a kind."""
         kept = self._kept.get(kind)
-        return kept.moments[0][0] if kept and kept.moments else math.inf
+        # Of a plan that is no more, nobody would look at what was named for it.
+        if kept is None or kept.units is not self._plan.units or not kept.moments:
+            return math.inf
+        return kept.moments[0][0]
 
 
 @dataclass(slots=True)

@@ -207,13 +207,16 @@ class Scheduler(Changing):
             self._mailbox.catch_up()
             self._look_around()
             for lane in self.lanes:
-                if lane.name not in self._assigned and lane.name not in self._retiring and not self._stopping:
+                if self._free(lane) and not self._stopping:
                     self._decide(lane)
+
+    def _free(self, lane: Lane) -> bool:
+        return lane.name not in self._assigned and lane.name not in self._retiring
 
     def _until(self) -> float:
         """Seconds to sleep at most: a unit may have something to commit, or a control period end."""
         # Who is free has looked last; the others look when they are.
-        free = {lane.kind for lane in self.lanes if lane.name not in self._assigned}
+        free = {lane.kind for lane in self.lanes if self._free(lane)}
         due = min((self._looking.next(kind) for kind in free), default=math.inf)
         due = min(due, self.shedding.next) if self.shedding else due
         due = min(due, self.keeper.next) if self.keeper else due
