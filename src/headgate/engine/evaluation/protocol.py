@@ -156,8 +156,15 @@ def micros(column: pa.ChunkedArray) -> NDArray[np.int64]:
 
 
 def queued(log: Trains, cursor: int) -> Waiting:
-    """The tuples behind a cursor."""
-    pending = log.head - cursor
+    """The tuples behind a cursor; the same object for all who stand there, until there is another train."""
+    last = log.last
+    pending = (last.end if last else 0) - cursor
     if not pending:
         return NOTHING
-    return Waiting(pending, log.oldest(cursor), cursor, lambda n: log.arrived(cursor, n))
+    train, known = log.behind_each
+    if train is not last:
+        train, known = log.behind_each = last, {}
+    found: Waiting | None = known.get(cursor)
+    if found is None:
+        found = known[cursor] = Waiting(pending, log.oldest(cursor), cursor, lambda n: log.arrived(cursor, n))
+    return found

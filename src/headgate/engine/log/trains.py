@@ -4,7 +4,7 @@ import bisect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -62,6 +62,8 @@ class Trains:
         # Of arrivals, up to which train: many queries ask for the same.
         self._sums: dict[tuple[int, int], float] = {}
         self._summed: StoredTrain | None = None
+        self.behind_each: tuple[StoredTrain | None, dict[int, Any]] = None, {}
+        """As of the newest train, what waits behind positions: many queries stand at the same one."""
 
     @property
     def head(self) -> int:
