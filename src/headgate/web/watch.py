@@ -122,9 +122,10 @@ class Watch:
             self._awake.clear()
             try:
                 if (began := time.monotonic()) >= due:
-                    spent = time.thread_time()
+                    last, spent = self.frame, time.thread_time()
                     self.look()
-                    due = began + min(_LONGEST_REST, _RESTS * (time.thread_time() - spent))
+                    if self.frame is not last:
+                        due = began + min(_LONGEST_REST, _RESTS * (time.thread_time() - spent))
                 # What newcomers get is no news: nobody else waits for what that took.
                 self.welcome()
             except Exception:  # noqa: BLE001 - whoever watches sees since when there is no news; the next look tries again
