@@ -15,6 +15,7 @@ from headgate.policy.protocol import Why
 from headgate.sim.nodes.failing import Failing, Failure, Happened
 from headgate.sim.nodes.placing import at_random
 from headgate.sim.nodes.simulation import ClusterSimulation, Setup
+from headgate.sim.nodes.workload import CLASSES, Workload
 from shifting_load import Scripted, check_nothing_is_lost_or_doubled, small
 
 near = pytest.approx
@@ -184,6 +185,36 @@ def test_with_a_node_back_that_is_needed_queries_move_to_it():
     lost = sum(each for each in report.lost.values()) / 3
     down, after = lost[(report.times >= 30) & (report.times < 50)], lost[(report.times >= 90) & (report.times < 120)]
     assert after.mean() < down.mean() / 2
+
+
+def six(load, seconds=75.0, rate=500.0):
+    """Two queries in each of three classes, the same work in each, over one stream."""
+    rates = np.full((round(seconds / 0.15), 1), rate)
+    cost = np.full(6, load / 6 / rate)
+    where = np.array([0, 0, 1, 1, 2, 2]), np.zeros(6, dtype=np.int64)
+    return Workload(CLASSES, *where, cost, np.zeros(6), rates, 0.15, np.zeros(1))
+
+
+def at_the_end(load, balancer):
+    """What each class loses in the last of 75 s, of which a second node is there for the last 40."""
+    late = [Failure(1, 0.0, 35.0)]
+    place = np.zeros(6, dtype=np.int64)
+    report = ClusterSimulation(six(load), place, Setup(nodes=2), balancer, failures=late).run()
+    return {name: lost[-3:-1].mean() for name, lost in report.lost.items()}, report.moves
+
+
+def test_a_node_that_is_added_to_one_that_has_a_third_too_much_takes_half_of_it():
+    stay, _ = at_the_end(1.3, None)
+    balanced, moves = at_the_end(1.3, Balancer())
+    assert stay["gold"] == stay["silver"] == 0 < 0.6 < stay["bronze"]
+    assert (balanced, moves) == ({"gold": 0.0, "silver": 0.0, "bronze": 0.0}, 3)
+
+
+def test_a_node_that_is_added_works_even_where_every_query_is_too_much_for_it():
+    stay, _ = at_the_end(13.0, None)
+    balanced, _ = at_the_end(13.0, Balancer())
+    assert balanced["gold"] < stay["gold"] - 0.15
+    assert all(balanced[name] <= stay[name] + 0.01 for name in stay)
 
 
 def test_one_that_is_asleep_is_woken_where_nobody_else_is_left():
