@@ -196,6 +196,32 @@ def test_times_that_are_held_are_not_made_shorter_by_work_that_is_there_already(
     assert plan.allowances["q"].budget == near(0.8)
 
 
+# Runs of others, which may be in the way.
+
+
+def test_what_others_have_in_the_way_is_in_the_way_of_the_first_one_too():
+    given_set = {"fast": Estimate(1.0, 1.0, 1.0, 100, 0.5), "slow": Estimate(10.0, 10.0, 1.0, 100, 0.1)}
+    assert Feedback(create("lrm-seed")).reschedule(0.0, given_set).verdict.ok
+    plan = Feedback(create("lrm-seed"), blocked=0.6).reschedule(0.0, given_set)
+    assert plan.verdict.failing == 0
+    assert plan.allowances["fast"].fraction == near(0.8)
+
+
+def test_what_others_have_in_the_way_counts_where_the_earliest_deadline_goes_first():
+    given_set = {"fast": Estimate(1.0, 1.0, 1.0, 100, 0.5), "slow": Estimate(10.0, 10.0, 1.0, 100, 0.1)}
+    assert Feedback(create("ledf")).reschedule(0.0, given_set).verdict.ok
+    plan = Feedback(create("ledf"), blocked=0.6).reschedule(0.0, given_set)
+    assert not plan.verdict.ok
+    assert plan.allowances["fast"].fraction <= 0.8 + 1e-9
+
+
+@pytest.mark.parametrize("name", ["lrm+", "ledf+"])
+def test_a_piece_leaves_room_for_what_others_have_in_the_way(name):
+    given_set = {"fast": Estimate(1.0, 1.0, 1.0, 100, 0.2), "slow": Estimate(10.0, 10.0, 1.0, 100, 0.1)}
+    plan = Feedback(create(name), blocked=0.3).reschedule(0.0, given_set)
+    assert plan.longest["slow"] == near(0.99 - plan.allowances["fast"].budget - 0.3)
+
+
 # Pessimistic: a plan stays as long as it holds and nothing can be relaxed.
 
 
@@ -228,6 +254,13 @@ def test_a_plan_with_nothing_shed_stays_while_it_holds():
     feedback = pessimistic()
     first = feedback.reschedule(0.0, published(5_000))
     assert feedback.reschedule(1.0, published(6_000)) is first
+
+
+def test_a_plan_that_sheds_what_has_become_more_important_goes():
+    feedback, light = pessimistic("lrm+"), Estimate(1.0, 1.0, 1.0, 100, 0.9)
+    first = feedback.reschedule(0.0, {"a": replace(light, weight=9.0), "b": light})
+    assert first.allowances["a"].fraction > first.allowances["b"].fraction
+    assert feedback.reschedule(1.0, {"a": light, "b": replace(light, weight=9.0)}) is not first
 
 
 def test_another_query_needs_another_plan():
