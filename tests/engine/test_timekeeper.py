@@ -366,6 +366,20 @@ def test_what_does_not_fit_is_said_once_and_who_is_suspended_whenever_that_chang
     assert said.endswith("do not fit as they are: they ask for 3090% of a lane's time, and tuples are shed")
 
 
+def test_windows_that_were_due_while_their_query_was_suspended_are_left_out_also_after_that():
+    dear = Unit("dear", 0.3)
+    world = World(Unit("heavy", 0.009, weight=8.0), dear)
+    world.passes(20, rate=100)
+    dear.each = 0.001
+    while world.keeper.plan.suspended:
+        world.passes(0.1, rate=100)
+    since = world.keeper.plan.since
+    ended = [since - 12, since - 8]
+    kept = [world.keeper.keep(dear, Closed(0, round(at * MICROS), at), {"s": 100}) for at in ended]
+    assert kept == [0.0, 1.0]
+    assert world.keeper.seen.left_out["dear"] == round(ended[0] * MICROS)
+
+
 def test_what_runs_vary_by_is_not_planned_for_and_what_they_always_take_longer_by_is():
     world = World(*three()[:1])
     world.passes(20, rate=100)

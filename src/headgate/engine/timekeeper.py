@@ -86,6 +86,8 @@ class Timekeeper:
         self._changed = True
         self._rests = 0.0
         self._said: set[str] = set()
+        self._back: dict[str, float] = {}
+        """Since when queries are not suspended any more."""
         self._admitting = threading.Lock()
         self.seen: Seen = before.seen if before else Seen()
         self.tallies = self.seen.tallies
@@ -113,7 +115,9 @@ class Timekeeper:
         known = self._manifest.iteration(unit.name)
         if known and known[0] == closed.end:
             return known[1]
-        kept = self._kept(unit, counts)
+        # What was due while it was suspended is lost, and to read it now would have the next ones wait.
+        lost = closed.at + unit.deadline.due <= self._back.get(unit.name, -math.inf)
+        kept = None if lost else self._kept(unit, counts)
         if kept is None:
             self.seen.left_out[unit.name] = closed.end
             kept = 0.0
@@ -336,6 +340,7 @@ class Timekeeper:
                 _log.warning("query %s is suspended: %s", name, _LEFT_OUT.format(self.profile.floor))
         for name in were:
             if name in plan.allowances:
+                self._back[name] = plan.since
                 _log.warning("query %s is suspended no more", name)
         if not plan.verdict.ok and self._said != set(plan.order):
             self._said = set(plan.order)

@@ -120,7 +120,7 @@ def test_offers_are_looked_for_only_as_long_as_there_is_time():
 def test_where_those_that_run_do_not_fit_nobody_blames_who_comes(name):
     found = admit({"old": Estimate(1.0, 1.0, 1.0, 100, 1.5, fixed=1.4)}, "new", LIGHT, create(name))
     assert found.kind == "refuse"
-    assert found.reason.startswith("even without 'new' 'old' would")
+    assert found.reason.startswith("even without 'new', 'old' would")
     assert "'new'" not in found.remedy
 
 

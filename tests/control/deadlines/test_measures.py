@@ -143,3 +143,9 @@ def test_measures_are_parts_and_what_is_useful_is_complete(records, t):
     assert 0 <= found.output_percent <= 100 + 1e-9
     assert 0 <= found.processing_percent <= 100 + 1e-9
     assert np.all(np.diff(tardiness(records, t)) >= 0)
+
+
+def test_an_iteration_that_read_nothing_has_lost_all_results_whatever_an_aggregate_gives_for_nothing():
+    found = Iterated("q", 1, 0.0, 1.0, tuples=100, kept=0, finish=0.5, results=1.0, given=1.0)
+    assert found.lost == 1.0
+    assert Iterated("q", 1, 0.0, 1.0, tuples=0, kept=0, finish=0.5, results=1.0, given=1.0).lost == 0.0

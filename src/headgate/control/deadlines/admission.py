@@ -109,7 +109,7 @@ def admit(
     if profile.reduction:
         late = trial.late(*trial.judged_at_least(new))
     if running and (there := trial.alone()) is not None:
-        reason = f"even without '{name}' {there}{least}"
+        reason = f"even without '{name}', {there}{least}"
         return Admission("refuse", reason, (), {}, "Remove one of those that run first, or give one a longer stride.")
     offers, whole = trial.offers(new)
     would = " or ".join(offer.told(new) for offer in offers)
