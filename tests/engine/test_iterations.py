@@ -76,6 +76,9 @@ def test_over_event_time_the_next_window_is_released_a_stride_after_the_last_one
     made = unit(Evaluation(110, 120, time="event"), done=100)
     # The second of them closed at 120.3 s.
     assert made.standing(121.0) == Standing(2, 0.0, near(118.3), near(130.3))
+    opened = SimpleNamespace(closed=Closed(100 * MICROS, 110 * MICROS, 110.3), counts={"s": 1000}, kept=0.5)
+    made.current = Iterating(opened, 110.3, 118.3, 0.6, 1000)
+    assert made.standing(121.0).waiting == 1
     made = unit(Evaluation(time="event"), done=120)
     assert made.standing(121.0) == Standing(0, 0.0, None, 121.0)
     made._released = 120.3

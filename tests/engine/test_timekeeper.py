@@ -179,6 +179,40 @@ def test_what_others_do_not_need_any_more_goes_to_the_one_that_begins():
     assert world.keeper.keep(third, closed, {"s": 1000}) == near((0.95 * 6 - 2) / 8, abs=0.01)
 
 
+def test_the_rest_of_what_runs_is_as_much_longer_as_its_query_has_taken_of_late():
+    world = World(*three())
+    world.passes(20, rate=100)
+    first, second, third = world.units
+    first.stands, second.stands = (
+        Standing(0, 2.0, world.now + 6, world.now + 10),
+        Standing(0, 0.0, None, world.now + 6),
+    )
+    third.stands = Standing(1, 0.0, world.now + 6, world.now + 6)
+    world.keeper.seen.beyond["a"] = deque([0.2])
+    kept = world.keeper.keep(third, Closed(0, round(world.now * MICROS), world.now), {"s": 1000})
+    assert kept == near((0.95 * 6 - 2.4) / 8, abs=0.01)
+
+
+def test_what_is_given_back_makes_no_piece_longer_than_all_before_it_can_wait_for():
+    world, pieces = World(*three()), []
+    world.passes(20, rate=100)
+    third = world.units[2]
+    third.affordable = lambda counts, seconds, piece: pieces.append(piece) or 0.0
+    closed = Closed(0, round(world.now * MICROS), world.now)
+    third.stands = Standing(1, 0.0, world.now + 6, world.now + 6)
+    # It keeps the least of its window, although nothing can be read in the time.
+    assert world.keeper.keep(third, closed, {"s": 1000}) == 0.05
+    assert pieces == [near(world.keeper.plan.longest["c"])]
+
+
+def test_what_comes_is_expected_for_a_window_and_not_for_a_stride():
+    unit = Unit("a", 0.001)
+    unit.deadline = Deadline(20.0, 10.0, 10.0, 1.0)
+    world = World(unit)
+    world.passes(30, rate=100)
+    assert world.keeper.estimate(unit).tuples == near(2000, rel=0.05)
+
+
 def test_who_does_not_run_takes_nothing_from_anybody():
     world = World(*three())
     world.passes(20, rate=100)
@@ -405,6 +439,16 @@ def test_a_cheap_query_is_not_suspended_for_good_where_every_run_takes_ten_times
         world.passes(10, rate=100)
         cheap.runs(world.keeper.keep(cheap, Closed(0, round(world.now * MICROS), world.now), {"s": count}), count)
     assert world.keeper.plan.suspended == ()
+
+
+def test_a_suspended_query_that_has_not_run_is_read_at_once_and_then_left_out():
+    dear = Learning("dear")
+    world = World(Unit("heavy", 0.11, weight=8.0), dear)
+    world.passes(20, rate=100)
+    closed = [Closed(0, round((world.now + k) * MICROS), world.now + k) for k in range(2)]
+    assert world.keeper.keep(dear, closed[0], {"s": 10}) == 0.1
+    dear.measured = True
+    assert world.keeper.keep(dear, closed[1], {"s": 10}) == 0.0
 
 
 def test_a_query_that_is_as_dear_as_its_trial_said_stays_suspended():
