@@ -13,6 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from headgate.cli import app
+from headgate.engine.engine import Engine
 from headgate.engine.pipeline import load as load_pipeline
 from headgate.sim.scenario import load
 
@@ -107,7 +108,23 @@ def typed():
     return re.findall(r"^headgate (.*)$", text, re.MULTILINE)
 
 
-def test_what_readme_says_to_type_works_one_line_after_the_other(spark, monkeypatch, tmp_path):
+@pytest.fixture
+def lasted(monkeypatch):
+    """How long each run went on: some seconds, and until the first query, which looks at each tick, has results."""
+    found, wait = [], Engine.wait
+
+    def served(engine, seconds):
+        over, status = wait(engine, seconds), engine.status()
+        enough = status.elapsed > 4 and status.queries[0].results > 0
+        if over or enough:
+            found.append(status.elapsed)
+        return over or enough
+
+    monkeypatch.setattr(Engine, "wait", served)
+    return found
+
+
+def test_what_readme_says_to_type_works_one_line_after_the_other(spark, lasted, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (pipeline,) = [code for page, code in (block.values for block in PIPELINES) if page.name == "README.md"]
     Path("shop.yaml").write_text(pipeline)
@@ -115,10 +132,10 @@ def test_what_readme_says_to_type_works_one_line_after_the_other(spark, monkeypa
     shutil.copytree(ROOT / "examples" / "pipelines", "examples/pipelines", ignore=kept)
     printed = {}
     for line in typed():
-        # The same over some seconds, and without a port that somebody else may have.
-        shorter = re.sub(r" --for \w+", "", line).replace("12.5s", "1s")
-        ending = " --for 4s --no-ui" if line.startswith("run ") else ""
-        done = CliRunner().invoke(app, shlex.split(shorter + ending))
+        # A moment that there was, and no port that somebody else may have.
+        shorter = line.replace("12.5s", f"{lasted[-1] - 0.5:.1f}s" if lasted else "")
+        ending = " --for 300s --no-ui" if line.startswith("run ") else ""
+        done = CliRunner().invoke(app, shlex.split(re.sub(r" --for \w+", "", shorter) + ending))
         assert done.exit_code == 0, f"headgate {line}: {done.output}"
         printed[line.split()[0]] = done.output
     assert set(printed) == {"explain", "run", "top", "whatif"}
