@@ -60,7 +60,7 @@ def test_a_join_is_a_stream_that_windows_over_rows_and_time_go_over_also_across_
         r.feed(8)
         s.end()
         r.end()
-        assert engine.wait(120)
+        assert engine.wait(300)
         joined = {each.name: each for each in engine.status().streams}["joined"]
         assert (joined.status, joined.tuples) == ("ended", 17)
         assert rows(engine.results("eights").drop_columns(["window_start", "window_end"]))[-1] == (92, 8)
@@ -95,7 +95,7 @@ def test_the_stream_is_known_at_once_while_the_engine_runs_and_ends_with_its_que
         engine.remove("odd")
         assert {each.name: each.status for each in engine.status().streams}["odds"] == "ended"
         source.end()
-        assert engine.wait(60)
+        assert engine.wait(300)
 
 
 MISTAKES = [

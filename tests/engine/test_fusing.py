@@ -199,7 +199,7 @@ def test_an_engine_fuses_queries_and_takes_them_apart_when_one_is_paused_or_remo
         engine.remove("all")
         until(fused)
         source.end()
-        assert engine.wait(60)
+        assert engine.wait(300)
         total = source.given
         assert sorted(column(engine, "even")) == list(range(0, total, 2))
         assert sorted(column(engine, "third")) == list(range(0, total, 3))
@@ -214,6 +214,6 @@ def test_an_engine_does_not_fuse_if_it_is_told_not_to(spark, tmp_path):
         engine.start(fuse=False)
         source.feed(10)
         source.end()
-        assert engine.wait(60)
+        assert engine.wait(300)
         assert {query.unit for query in engine.status().queries} == {"even", "all"}
         assert sorted(column(engine, "even")) == [0, 2, 4, 6, 8]

@@ -81,7 +81,7 @@ def test_an_engine_is_its_page_and_shows_itself(spark, tmp_path, capsys):
         engine.start()
         source.feed(10)
         source.end()
-        assert engine.wait(60)
+        assert engine.wait(300)
         assert "evens" in engine._repr_html_()
         assert sorted(engine.results("evens", "polars")["v"].to_list()) == [0, 2, 4, 6, 8]
         engine.show()

@@ -103,7 +103,7 @@ def test_riders_have_the_same_rows_as_alone_and_count_for_their_own_class(spark,
         source.feed(40, 60)
         caught_up(engine, "a", "b", "r", "own", position=100)
         source.end()
-        assert engine.wait(60)
+        assert engine.wait(300)
         for name, rest in (("a", 0), ("b", 1), ("r", 2)):
             assert sorted(column(engine, name)) == [v for v in range(100) if v % 3 == rest]
         assert sorted(column(engine, "own")) == list(range(51, 100))
@@ -147,6 +147,6 @@ def test_who_comes_later_boards_and_who_is_told_to_gets_off_and_nothing_is_lost_
         (left,) = engine._scheduler.units
         assert left.cls == "boards"
         source.end()
-        assert engine.wait(60)
+        assert engine.wait(300)
         assert {each.name: each.tuples for each in engine.status().queries} == {"b": 400}
     assert sorted(spark.read.parquet(str(tmp_path / "out")).toPandas()["v"]) == list(range(101, 500, 2))

@@ -43,7 +43,7 @@ def test_a_lane_that_is_killed_or_stopped_is_replaced_and_results_are_exact(spar
             source.feed(*[10] * 8)
             until(lambda: engine.queries["all"].progress.cursors["s"] == source.given)
         source.end()
-        assert engine.wait(120)
+        assert engine.wait(300)
         given = source.given
         assert column(engine, "all") == list(range(given))
         assert sorted(column(engine, "named")) == [v for v in range(given) if v % 3 != 1]

@@ -80,7 +80,7 @@ def test_a_query_whose_sink_fails_stops_alone_and_misses_nothing_once_it_is_resu
     if more:
         fed.feed(more)
     fed.end()
-    assert engine.wait(120)
+    assert engine.wait(300)
     assert query(engine, "ill").reason is None
     assert values(ill) == values(well) == list(range(5 + more))
     assert not list((ill / "_staged").iterdir())
@@ -101,6 +101,6 @@ def test_of_fused_queries_only_the_one_whose_sink_fails_stops(engine, fed, tmp_p
     broken.mend()
     engine.resume("b")
     fed.end()
-    assert engine.wait(120)
+    assert engine.wait(300)
     for name in names:
         assert values(tmp_path / name) == list(range(fed.given)), name

@@ -40,7 +40,7 @@ def test_a_stream_whose_log_cannot_be_written_stops_alone_and_goes_on_once_it_ca
     engine.resume("other")
     other.end()
     fed.end()
-    assert engine.wait(120)
+    assert engine.wait(300)
     assert stream(engine, "other").reason is None
     assert sorted(column(engine, "others")) == list(range(40))
 

@@ -44,7 +44,7 @@ def test_a_table_that_cannot_be_read_again_stays_as_it_was_and_says_so(engine, f
     assert engine.status().tables[0].problem is None
     fed.feed(3)
     fed.end()
-    assert engine.wait(120)
+    assert engine.wait(300)
     assert sorted(engine.results("joined").to_pylist(), key=lambda row: row["v"]) == [
         {"v": v, "name": name} for v, name in [(0, "zero"), (1, "one"), (3, "zero"), (4, "one"), (8, "two")]
     ]
@@ -73,7 +73,7 @@ def test_a_snapshot_that_is_deleted_stops_only_queries_that_read_it_anew_until_t
     engine.table("d", names)
     engine.resume("counted")
     fed.end()
-    assert engine.wait(120)
+    assert engine.wait(300)
     found = [(row["name"], row["n"]) for row in engine.results("counted").to_pylist()]
     assert sorted(found) == sorted([("one", 1), ("zero", 1)] * 2 + [("one", 0), ("zero", 1)])
 
@@ -91,6 +91,6 @@ def test_a_snapshot_that_nobody_has_read_yet_stops_its_queries_until_the_table_i
     engine.table("d", names)
     engine.resume("joined")
     fed.end()
-    assert engine.wait(120)
+    assert engine.wait(300)
     assert sorted(column(engine, "joined")) == [0, 1, 3, 4, 6]
     assert engine.queries["joined"].why_not is None

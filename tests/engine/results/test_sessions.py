@@ -65,7 +65,7 @@ def test_sessions_are_whole_however_the_stream_is_cut(spark, tmp_path, delay, ha
             source.hand(each)
             settled(engine, {"s": sum(map(len, trains[:number]))})
         source.hand(None)
-        assert engine.wait(60)
+        assert engine.wait(300)
         rows = engine.results("q").to_pylist()
     found = [(row["key"], _since(row["session_start"]), _since(row["session_end"]), row["n"]) for row in rows]
     assert sorted(found) == sorted(expected)

@@ -28,7 +28,7 @@ class Elsewhere:
 
     def __call__(self, spark):
         self.asked += 1
-        self.gate.wait(60)
+        self.gate.wait(300)
         self.reads += 1
         if self.broken:
             raise self.broken

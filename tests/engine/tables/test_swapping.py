@@ -30,7 +30,7 @@ def test_every_run_sees_one_snapshot_while_the_table_goes_on_changing(engine, fe
 
     until(three_are_seen)
     fed.end()
-    assert engine.wait(120)
+    assert engine.wait(300)
     rows = engine.results("seen").to_pylist()
     assert len(rows) == fed.given
     assert all(row["low"] == row["high"] for row in rows)
