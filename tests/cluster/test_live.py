@@ -13,6 +13,8 @@ import pytest
 from headgate.bench.nodes import feed
 from headgate.bench.rack import Rack, results, write
 
+PATIENCE = 20.0
+"""A node that only stands still for some seconds is not gone."""
 RATE, SECONDS = 500, 30
 
 
@@ -114,14 +116,14 @@ def where(rack, name):
 
 def test_queries_move_and_survive_their_node_and_every_result_is_there_once(pipeline, tmp_path):
     right = expected(tmp_path)
-    with Rack(pipeline, ["a", "b"]) as rack:
-        assert rack.until(rack.active, 180) < 180
+    with Rack(pipeline, ["a", "b"], patience=PATIENCE) as rack:
+        assert rack.until(rack.active, 300) < 300
         for name in ("large", "sums", "both", "upper", "counts", "fives"):
             to = "b" if where(rack, name)["node"] == "a" else "a"
             rack.coordinator.move(name, to)
-            assert rack.until(lambda name=name, to=to: where(rack, name)["node"] == to and rack.active(), 60) < 60
+            assert rack.until(lambda name=name, to=to: where(rack, name)["node"] == to and rack.active(), 180) < 180
         lost = where(rack, "counts")["node"]
         rack.signal(lost, signal.SIGKILL)
-        assert rack.until(lambda: rack.active(without=lost), 90) < 90
-        rack.until(lambda: found(tmp_path) == right, 120)
+        assert rack.until(lambda: rack.active(without=lost), 180) < 180
+        rack.until(lambda: found(tmp_path) == right, 300)
     assert found(tmp_path) == right

@@ -50,13 +50,17 @@ class Rack:
         *,
         apart: bool = False,
         processors: Mapping[str, int] = MappingProxyType({}),
+        patience: float = 5.0,
     ) -> None:
         self.folder, self._pipeline, self._master = pipeline.parent / "cluster", pipeline, master
         self._apart, self._processors = apart, processors
         loaded = load(pipeline)
         begins = beginnings(loaded) if apart else None
         count, same = len(nodes), digest(loaded)
-        made = Coordinator(self.folder, questions(loaded), nodes=count, balance=balance, apart=begins, pipeline=same)
+        asked = questions(loaded)
+        made = Coordinator(
+            self.folder, asked, nodes=count, patience=patience, balance=balance, apart=begins, pipeline=same
+        )
         self._server = CoordinatorServer(made, token=secrets.token_urlsafe(8))
         self.coordinator = made
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
