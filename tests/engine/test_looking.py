@@ -306,3 +306,24 @@ def test_a_moment_that_a_unit_has_named_is_waited_for_until_it_has_come_or_the_u
         assert bench.looking.next("all") == math.inf
     finally:
         bench.close()
+
+
+def test_who_waits_since_now_is_asked_each_time(tmp_path, views):
+    bench = Bench(tmp_path, views)
+    unit = bench.units[0]
+    try:
+        bench.feed("s", 4)
+        unit._next_commit = math.inf
+        bench.begin(0)
+        bench.finish(0, 100, broken=False)
+        unit._next_commit = 0.0
+        assert unit.unsaved
+        bench.scheduler.wake()
+        waits = []
+        for _ in range(3):
+            bench.look("resident")
+            waits.append(bench.looking._kept["resident"].asked[0].oldest)
+            bench.wait(0.01)
+        assert waits == sorted(set(waits))
+    finally:
+        bench.close()
