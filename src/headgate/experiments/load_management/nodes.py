@@ -130,18 +130,19 @@ def arm(scale: Scale, results: Mapping[Any, Any]) -> Outcome:
     rows += _figures("a node lost", lost)
     rows += _lost(lost, dies)
     note = (
-        "No publication has figures for this; bands are ours, set before the runs. At random, a query is on any "
-        "node. Balanced, nodes have the same mean load over the whole run, which one would have to know beforehand. "
-        "Both stay. Minimal and weighed are the two rules of the coordinator, from the random placement on. The "
-        "large node reads each stream once, each of the eight what its queries need, so that they have more to do in "
-        "all. Nodes are fluid models under DILoS with the manager backlog."
+        "No publication has figures for this; bands are ours. At random, a query is on any node. Balanced, nodes "
+        "have the same mean load over the whole run, which one would have to know beforehand. Both stay. Minimal and "
+        "weighed are the two rules of the coordinator, from the random placement on. The large node reads each "
+        "stream once, each of the eight what its queries need, so that they have more to do in all. Nodes are fluid "
+        "models under DILoS with the manager backlog."
     )
     failing = (
         f"A node lost: at {LOADS[0]:g}×, one of eight dies at {dies:g} s and is back at {returns:g} s. At random "
         "its queries are lost until then. Taken over, the coordinator misses it after 5 s, the nodes with the fewest "
         "queries begin its own a second later, and they stay there. Weighed, they are balanced as well. What comes "
         "for a query while nobody runs it counts as lost, though nodes with a common log would read it later. Gold "
-        f"and silver have recovered once each loses less than {RECOVERED:.0%} for {LASTING:g} s."
+        f"and silver have recovered once each loses less than {RECOVERED:.0%} for {LASTING:g} s. What these rows ask "
+        "for was written down after trial runs."
     )
     length = f"{days(scale)[0].end:g} s, at night {nights(scale)[0].end:g} s"
     return Outcome(
