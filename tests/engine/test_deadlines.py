@@ -247,7 +247,8 @@ def test_the_longest_run_of_others_is_in_the_way_where_no_policy_bounds_runs(eng
 
 
 def test_a_query_that_cannot_fit_is_refused_with_an_offer_and_leaves_nothing_behind(engine, monkeypatch):
-    # There is time to look for an offer, however slow the machine.
+    # There is time to try it to the end and to look for an offer, however slow the machine.
+    monkeypatch.setattr(admitting, "_TRYING", 60.0)
     monkeypatch.setattr(admitting, "_ANSWERED", 3600.0)
     source = Fed()
     made = engine(source)

@@ -149,6 +149,31 @@ def test_a_change_that_fails_is_told_to_whoever_asked_and_the_rest_goes_on(engin
     assert engine.status().policy == "fcfs"
 
 
+def test_nobody_goes_on_with_other_columns_of_a_table_before_all_are_planned_over_them(
+    engine, fed, spark, monkeypatch
+):
+    engine.table("d", spark.createDataFrame([(0, "zero")], "k long, name string"))
+    engine.query("named", "SELECT s.v, d.name FROM s JOIN d ON s.k = d.k")
+    engine.start("fcfs")
+    before, again = engine._tables.reads(["d"]), engine._drafts.again
+
+    def after_a_look_around(draft):
+        engine._swapping.look_around()
+        engine._tables.tidy("d")
+        return again(draft)
+
+    monkeypatch.setattr(engine._drafts, "again", after_a_look_around)
+    with pytest.raises(InputError, match="a query that Spark can plan"):
+        engine.table("d", spark.createDataFrame([(0, 1)], "k long, other long"))
+    assert engine._scheduler.unit_of(engine.queries["named"]).reads == before
+    engine.table("d", spark.createDataFrame([(0, "zero", 1)], "k long, name string, other long"))
+    assert engine._scheduler.unit_of(engine.queries["named"]).reads != before
+    fed.feed(6)
+    fed.end()
+    assert engine.wait(300)
+    assert column(engine, "named") == [0, 3]
+
+
 def test_an_engine_that_is_stopped_in_the_middle_goes_on_where_it_was(spark, tmp_path):
     found, read_so_far = {"even": [], "count": []}, []
     for life in range(3):

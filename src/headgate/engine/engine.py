@@ -228,6 +228,7 @@ class Engine:
             if other and before:
                 self._draw_up_anew(name, before, concerned)
         finally:
+            self._tables.planned(name)
             self._refresher.taken(name)
         self._swapping.now(name)
         for query in concerned:

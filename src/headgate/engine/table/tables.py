@@ -76,6 +76,8 @@ class Tables:
     columns: dict[str, Relation] = field(default_factory=dict, init=False)
     problems: dict[str, str] = field(default_factory=dict, init=False)
     kept: dict[str, Kept] = field(default_factory=dict, init=False)
+    _unplanned: set[str] = field(default_factory=set, init=False)
+    """Tables that have got other columns than those over which queries are planned."""
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
 
     def reads(self, tables: Iterable[str]) -> dict[str, str]:
@@ -83,8 +85,9 @@ class Tables:
         return {name: str(self.kept[name].latest.folder) for name in tables}
 
     def stale(self, reads: Mapping[str, str]) -> dict[str, str]:
-        """The newer ones of these snapshots, where there are newer ones."""
-        return {name: new for name in reads if (new := str(self.kept[name].latest.folder)) != reads[name]}
+        """The newer ones of these snapshots, where there are newer ones that queries are planned over."""
+        planned = (name for name in reads if name not in self._unplanned)
+        return {name: new for name in planned if (new := str(self.kept[name].latest.folder)) != reads[name]}
 
     def earlier_among(self, reads: Mapping[str, str]) -> dict[str, str]:
         """Those of these snapshots of which there are newer ones."""
@@ -112,7 +115,7 @@ class Tables:
     ) -> bool:
         """Read a table whole. If that fails, the last snapshot stays in use, and the failure is told.
 
-        Gives whether its columns are others than before.
+        Gives whether its columns are others than before: then nobody goes on with it until queries are `planned`.
         """
         with self._lock:
             snapshots = (
@@ -136,8 +139,15 @@ class Tables:
                 seen = self.kept[name].seen if name in self.kept else old.folder.stat().st_mtime
             made = Kept(source, parts, snapshots, found, schema, seen, refreshed, max_age)
             self.check({**self.kept, name: made})
+            other = before is not None and _columns(before) != _columns(schema)
+            if other:
+                self._unplanned.add(name)
             self.hold(name, made)
-            return before is not None and _columns(before) != _columns(schema)
+            return other
+
+    def planned(self, name: str) -> None:
+        """Queries are planned over the columns that a table has: they may go on with its snapshots."""
+        self._unplanned.discard(name)
 
     def hold(self, name: str, kept: Kept) -> None:
         """Have a table as it is given: queries are planned over it, and those that there are may go on with it."""
