@@ -32,7 +32,7 @@ _WARM_UP = (300, 3000)
 """Tuples, each time within half a second, so that nothing is done for the first time when it counts."""
 _OFFERED, _FOR = 20_000, 0.5
 """Tuples, and the seconds in which they come, to see how many are done in a second."""
-_FASTER, _STEADY, _TRIALS = 1.25, 2, 8
+_FASTER, _STEADY, _TRIALS = 1.25, 3, 10
 """That is tried again, so often at most, until it has not gone faster by such a factor so many times in a row: what
 has just been compiled goes faster, and a machine may have something else to do for a moment.
 """
